@@ -1,0 +1,56 @@
+"""Benchmark ways of choosing pseudo-labels for semi-supervised learning.
+
+Everything a plugin needs is here, or in the modules `pseudobench.conformal` and `pseudobench.selection`
+(tensor maths; importing them imports torch). `run` and `load_results` are for notebooks.
+"""
+
+from pseudobench.api import load_results, run
+from pseudobench.columns import Column, last_round
+from pseudobench.errors import BenchError, PluginError, RunFailed
+from pseudobench.hookspecs import hookimpl
+from pseudobench.methods import Method
+from pseudobench.parameters import param
+from pseudobench.protocols import (
+    Backbone,
+    CalibratedSets,
+    DatasetSource,
+    Estimator,
+    FittedScaling,
+    Fold,
+    Labeler,
+    Pool,
+    Scaling,
+    Selector,
+    SetPredictor,
+)
+from pseudobench.types import Context, Dataset, Estimate, PredictionSets, PseudoLabels, Selection
+
+__all__ = [
+    "Backbone",
+    "BenchError",
+    "CalibratedSets",
+    "Column",
+    "Context",
+    "Dataset",
+    "DatasetSource",
+    "Estimate",
+    "Estimator",
+    "FittedScaling",
+    "Fold",
+    "Labeler",
+    "Method",
+    "PluginError",
+    "Pool",
+    "PredictionSets",
+    "PseudoLabels",
+    "RunFailed",
+    "Scaling",
+    "Selection",
+    "Selector",
+    "SetPredictor",
+    "hookimpl",
+    "last_round",
+    "load_results",
+    "param",
+    "run",
+]

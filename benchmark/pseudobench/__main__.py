@@ -1,0 +1,5 @@
+"""``python -m pseudobench`` is ``bench``."""
+
+from pseudobench.cli.main import main
+
+main()

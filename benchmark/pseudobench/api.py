@@ -1,0 +1,80 @@
+"""For notebooks: run experiments and read results as pandas DataFrames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pseudobench.parameters import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_RESULTS = "runs"
+
+
+def run(
+    methods: str | Sequence[str] | None = None,
+    dataset: str | Sequence[str] | None = None,
+    *,
+    labels: int | Sequence[int] | None = None,
+    seeds: int | Sequence[int] | str | None = None,
+    backbone: str | None = None,
+    preset: str | None = None,
+    calibration: str | None = None,
+    settings: Mapping[str, Value] | None = None,
+    results: str | os.PathLike[str] | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    force: bool = False,
+) -> pd.DataFrame:
+    """Run every method on every dataset, label count and seed; one row per run (see `load_results`).
+
+    The arguments are those of ``bench run``. Finished runs are read from ``results`` instead of being run again.
+    """
+    from pseudobench.experiment import experiment_from
+    from pseudobench.listeners import Listener
+    from pseudobench.registry import installed
+    from pseudobench.runner import Runner
+    from pseudobench.store import Store
+    from pseudobench.tables import frame
+
+    plugins, registry = installed()
+    asked = {
+        "methods": methods,
+        "dataset": dataset,
+        "labels": labels,
+        "seeds": seeds,
+        "backbone": backbone,
+        "preset": preset,
+        "calibration": calibration,
+        "results": None if results is None else os.fspath(results),
+        "set": dict(settings or {}),
+    }
+    experiment = experiment_from(asked)
+    store = Store(results_folder(experiment.results))
+    runner = Runner(registry, plugins, store, Listener(), data_folder(data_dir), device, threads, force)
+    return frame(runner.run(experiment.specs(registry)), registry)
+
+
+def load_results(results: str | os.PathLike[str] | None = None) -> pd.DataFrame:
+    """One row per run record below the folder: what was run, how it ended, and every column's raw value."""
+    from pseudobench.registry import installed
+    from pseudobench.store import Store
+    from pseudobench.tables import frame
+
+    _, registry = installed()
+    return frame(Store(results_folder(results)).records(), registry)
+
+
+def results_folder(given: str | os.PathLike[str] | None) -> Path:
+    """Where records are: as given, or PSEUDOBENCH_RESULTS, or ``runs``."""
+    return Path(given or os.environ.get("PSEUDOBENCH_RESULTS") or DEFAULT_RESULTS)
+
+
+def data_folder(given: str | os.PathLike[str] | None) -> Path:
+    """Where datasets are: as given, or PSEUDOBENCH_DATA, or ``data``."""
+    return Path(given or os.environ.get("PSEUDOBENCH_DATA") or "data")

@@ -1,0 +1,102 @@
+"""``bench list``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pseudobench.errors import BenchError
+from pseudobench.parameters import Parameter, parameters, suggest
+from pseudobench.presets import GROUPS, PRESETS
+from pseudobench.registry import KINDS, installed
+
+if TYPE_CHECKING:
+    from pseudobench.registry import Entry, Registry
+
+_EXAMPLES = """\b
+Examples:
+  bench list
+  bench list methods
+  bench list ups
+  bench list recipe
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("what", required=False)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(what: str | None, as_json: bool) -> None:
+    """List components. WHAT is a kind (methods, datasets, selectors, ...) or a name, whose parameters are shown."""
+    _, registry = installed()
+    kinds = [*KINDS, "presets", "settings"]
+    if what is None or what in kinds:
+        shown = [what] if what else kinds
+        rows = [(kind, name, text, who) for kind in shown for name, text, who in _rows(registry, kind)]
+        _print_rows(rows, as_json, one_kind=what is not None)
+        return
+    entries = registry.find(what)
+    if what in GROUPS:
+        _print_parameters([(what, parameters(GROUPS[what]), GROUPS[what].__doc__ or "", [])], as_json)
+    elif entries:
+        _print_parameters([_described(entry) for entry in entries], as_json)
+    else:
+        known = [*kinds, *GROUPS, *(entry.name for entry in registry)]
+        raise BenchError(f"there is no kind or component {what!r}{suggest(what, known)}")
+
+
+def _rows(registry: Registry, kind: str) -> list[tuple[str, str, str]]:
+    if kind == "presets":
+        return [(preset.name, preset.description, "pseudobench") for preset in PRESETS.values()]
+    if kind == "settings":
+        return [(name, (group.__doc__ or "").split("\n")[0], "pseudobench") for name, group in GROUPS.items()]
+    return [(entry.name, entry.summary, entry.plugin) for entry in registry.of(kind)]
+
+
+def _print_rows(rows: list[tuple[str, str, str, str]], as_json: bool, *, one_kind: bool) -> None:
+    if as_json:
+        names = ("kind", "name", "description", "plugin")
+        click.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=1))
+        return
+    from pseudobench.console import show_table
+
+    start = 1 if one_kind else 0
+    show_table(["kind", "name", "what it is", "plugin"][start:], [list(row[start:]) for row in rows])
+
+
+def _described(entry: Entry) -> tuple[str, tuple[Parameter, ...], str, list[str]]:
+    """A component's title, parameters, description, and further lines."""
+    component = entry.component
+    lines = []
+    if entry.kind == "methods":
+        lines += [f"{stage}: {name}" for stage, name in component.stages.items()]
+        lines += [f"{key} = {value}" for key, value in component.settings.items()]
+        lines += [f"reference: {component.reference}"] if component.reference else []
+    elif entry.kind == "datasets":
+        lines += [
+            f"{component.classes} classes, {component.train_size} training and {component.test_size} test images",
+            f"default: {component.default_labels} labels, backbone {component.backbone}",
+        ]
+    found = parameters(component) if isinstance(component, type) else ()
+    return f"{entry.name} ({entry.kind}, plugin {entry.plugin})", found, entry.summary, lines
+
+
+def _print_parameters(described: list[tuple[str, tuple[Parameter, ...], str, list[str]]], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([_as_json(*each) for each in described], indent=1))
+        return
+    from pseudobench.console import say, show_table
+
+    for title, found, text, lines in described:
+        say(f"{title}: {text}")
+        for line in lines:
+            say(f"  {line}")
+        if found:
+            rows = [[p.name, str(p.default), p.allowed, p.meaning] for p in found]
+            show_table(["parameter", "default", "allowed", "meaning"], rows)
+
+
+def _as_json(title: str, found: tuple[Parameter, ...], text: str, lines: list[str]) -> dict[str, Any]:
+    described = [{"name": p.name, "default": p.default, "allowed": p.allowed, "meaning": p.meaning} for p in found]
+    return {"component": title, "description": text, "details": lines, "parameters": described}

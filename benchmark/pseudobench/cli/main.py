@@ -1,0 +1,88 @@
+"""``bench``: the command group and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from pseudobench.errors import BenchError
+
+#: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
+COMMANDS = {
+    "run": ("pseudobench.cli.run", "Run methods on a dataset and show the table."),
+    "table": ("pseudobench.cli.table", "Tabulate run records."),
+    "show": ("pseudobench.cli.show", "Show one run, round by round."),
+    "list": ("pseudobench.cli.list", "List methods, datasets and all other components."),
+    "plugins": ("pseudobench.cli.plugins", "List the installed plugins and what they supply."),
+}
+
+
+class Bench(click.Group):
+    """Loads a subcommand's module only when it is called, and asks plugins for theirs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Our commands in the order of use, then the plugins'."""
+        self._ask_plugins()
+        return [*COMMANDS, *sorted(self.commands)]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """A command by name."""
+        if name in COMMANDS:
+            command: click.Command = importlib.import_module(COMMANDS[name][0]).command
+            return command
+        self._ask_plugins()
+        return super().get_command(ctx, name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without loading ours."""
+        self._ask_plugins()
+        rows = [(name, text) for name, (_, text) in COMMANDS.items()]
+        rows += [(name, command.get_short_help_str(80)) for name, command in sorted(self.commands.items())]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _ask_plugins(self) -> None:
+        from pseudobench.registry import installed
+
+        if not getattr(self, "_asked", False):
+            self._asked = True
+            installed()[0].each("bench_commands", cli=self)
+
+
+@click.command(
+    cls=Bench,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with `bench run`: four methods on the embedded dataset, in a few minutes.",
+)
+@click.version_option(package_name="pseudobench", prog_name="bench")
+def cli() -> None:
+    """Benchmark ways of choosing pseudo-labels for semi-supervised learning."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run ``bench``. Exit codes: 0 all done, 1 some run failed, 2 what was asked for can't be."""
+    try:
+        code = cli.main(arguments, prog_name="bench", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(_stopped())
+    except KeyboardInterrupt:
+        sys.exit(_stopped())
+    except BenchError as error:
+        from pseudobench.console import fail
+
+        fail(str(error))
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stopped() -> int:
+    from pseudobench.console import fail
+
+    fail("stopped; finished runs are kept, and the same command goes on with the rest")
+    return 130

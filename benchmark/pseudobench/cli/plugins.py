@@ -1,0 +1,38 @@
+"""``bench plugins``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from pseudobench.registry import installed
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--check", is_flag=True, help="Exit with 1 if a plugin is broken.")
+def command(as_json: bool, check: bool) -> int:
+    """List the installed plugins: version, hooks, components, and why one is not in use."""
+    plugins, registry = installed()
+    supplied: dict[str, list[str]] = {}
+    for entry in registry:
+        supplied.setdefault(entry.plugin, []).append(entry.name)
+    rows = [
+        {
+            "plugin": info.name,
+            "distribution": f"{info.distribution} {info.version}",
+            "state": info.error or "ok",
+            "hooks": [hook.removeprefix("bench_") for hook in info.hooks],
+            "components": supplied.get(info.name, []),
+        }
+        for info in plugins.infos.values()
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    else:
+        from pseudobench.console import show_table
+
+        texts = [[", ".join(v) if isinstance(v, list) else v for v in row.values()] for row in rows]
+        show_table(list(rows[0]) if rows else [], texts)
+    return int(check and bool(plugins.broken))

@@ -1,0 +1,89 @@
+"""``bench run``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pseudobench.api import data_folder, results_folder
+from pseudobench.experiment import experiment_from, parse_settings, read_file
+from pseudobench.registry import installed
+
+_EXAMPLES = """\b
+Examples:
+  bench run
+  bench run --methods ups,ups-raps --labels 100 --seeds 10
+  bench run --methods pl,mc-dropout+raps+set-argmax+ups
+  bench run --methods ups --set ups.tau_p=0.8 --set recipe.epochs=40
+  bench run --methods ups-raps --calibration cross
+  bench run baselines/digits.toml
+
+\b
+Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--methods", help="Methods, or compositions of components joined by +. [supervised,pl,ups,ups-raps]")
+@click.option("--dataset", help="Datasets. [digits]")
+@click.option("--labels", help="Label counts: the budget of every method. [the dataset's own]")
+@click.option("--seeds", help="A count (3: seeds 0, 1, 2), a range (5-9) or a list (0,4,7). [3]")
+@click.option("--backbone", help="Any timm model or registered network. [the dataset's own]")
+@click.option("--preset", help="How much compute: smoke or cpu. [cpu]")
+@click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [held-out]")
+@click.option("--set", "settings", multiple=True, metavar="NAME.PARAMETER=VALUE", help="A parameter; repeatable.")
+@click.option("--results", help="Folder for run records. [runs, or PSEUDOBENCH_RESULTS]")
+@click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
+@click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
+@click.option("--threads", type=click.IntRange(1), help="Threads for torch. [all cores]")
+@click.option("--force", is_flag=True, help="Run again what is finished.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--json", "as_json", is_flag=True, help="The runs as JSON on standard output, and nothing else there.")
+def command(
+    file: Path | None,
+    settings: tuple[str, ...],
+    data_dir: str | None,
+    device: str,
+    threads: int | None,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+    **flags: Any,
+) -> int:
+    """Run every method on every dataset, label count and seed, then show the table.
+
+    What is said here wins over FILE, an experiment in TOML with the same keys (and a table [set]). A run whose
+    record is finished is not run again. Every run writes its record after each round.
+    """
+    from pseudobench import console
+
+    plugins, registry = installed()
+    for broken in plugins.broken:
+        console.warn(f"plugin {broken.name!r} ({broken.distribution} {broken.version}) is not in use: {broken.error}")
+    from_file = read_file(file) if file else {}
+    experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
+    specs = experiment.specs(registry)
+
+    from pseudobench.runner import Runner
+    from pseudobench.store import Store
+    from pseudobench.tables import frame
+
+    store = Store(results_folder(experiment.results))
+    listener = console.listener(quiet)
+    runner = Runner(registry, plugins, store, listener, data_folder(data_dir), device, threads, force)
+    try:
+        runs = frame(runner.run(specs), registry)
+    finally:
+        listener.experiment_finished()
+    if as_json:
+        click.echo(json.dumps(json.loads(runs.to_json(orient="records")), indent=1))
+    else:
+        from pseudobench.cli.table import show_summary
+
+        show_summary(runs, registry)
+        console.say(f"records: {store.folder}")
+    return int(bool((runs["status"] != "done").any()))

@@ -1,0 +1,75 @@
+"""``bench show``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from pseudobench.api import results_folder
+
+
+@click.command(epilog="\b\nExample:\n  bench show digits-50-ups-s0")
+@click.argument("run")
+@click.option("--results", help="Folder of run records. [runs, or PSEUDOBENCH_RESULTS]")
+@click.option("--json", "as_json", is_flag=True, help="The record as it is.")
+def command(run: str, results: str | None, as_json: bool) -> None:
+    """Show one run, round by round. RUN is its id, or as much of it as no other run has."""
+    from pseudobench import console
+    from pseudobench.store import Store
+
+    record = Store(results_folder(results)).find(run)
+    if as_json:
+        click.echo(json.dumps(record, indent=1))
+        return
+    console.say(f"{record['run_id']}: {record['status']}, {record['seconds']:.1f} s")
+    if record["error"]:
+        console.say(f"  {record['error']['message']} ({record['error']['where']})")
+    for line in describe(record):
+        console.say(f"  {line}")
+    header = ["round", "accuracy", "nll", "ece", "positive", "right", "negative", "right", "coverage", "set size"]
+    console.show_table(header, [row(each) for each in record["rounds"]], numbers_from=0)
+
+
+def describe(record: Mapping[str, Any]) -> list[str]:
+    """The spec, split and environment in a few lines."""
+    spec, split, environment = record["spec"], record["split"], record["environment"]
+    stages = ", ".join(f"{stage} {name}" for stage, name in spec["stages"].items()) or "labels only"
+    source = environment["source"] or {}
+    lines = [
+        f"method {spec['method']}: {stages}",
+        f"{spec['dataset']}, {spec['labels']} labels, seed {spec['seed']}, {spec['backbone']}, preset {spec['preset']}",
+        f"split: {split['labeled']} to train on, {split['calibration']} for calibration, "
+        f"{split['unlabeled']} unlabeled, {split['test']} for testing (sha256 {split['sha256'][:16]})",
+    ]
+    for group, values in spec["settings"].items():
+        lines.append(f"{group}: " + ", ".join(f"{name}={value}" for name, value in values.items()))
+    lines.append(
+        f"{environment['device']} ({environment['device_name']}), {environment['threads']} threads, "
+        f"torch {environment['versions']['torch']}, pseudobench {environment['versions']['pseudobench']} "
+        f"{str(source.get('revision', ''))[:12]}{' with changes' if source.get('changed') else ''}"
+    )
+    return lines
+
+
+def row(round_: Mapping[str, Any]) -> list[str]:
+    """One round as texts."""
+    test, selection = round_["test"], round_["selection"] or {}
+    return [
+        str(round_["round"]),
+        _text(test["accuracy"], 100, 2),
+        _text(test["nll"], 1, 3),
+        _text(test["ece"], 100, 2),
+        _text(selection.get("positives"), 1, 0),
+        _text(selection.get("positive_precision"), 100, 2),
+        _text(selection.get("negatives"), 1, 0),
+        _text(selection.get("negative_precision"), 100, 2),
+        _text(selection.get("coverage"), 100, 1),
+        _text(selection.get("set_size"), 1, 2),
+    ]
+
+
+def _text(value: float | None, scale: float, digits: int) -> str:
+    return "–" if value is None else f"{value * scale:.{digits}f}"

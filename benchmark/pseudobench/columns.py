@@ -1,0 +1,65 @@
+"""Columns of the results: each is a name, what it means, which way is better, and how to read it off a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. ``read`` takes a run record and returns a number, or None where the run has none.
+
+    ``scale`` is for display alone: 100 shows a share in percent.
+    """
+
+    name: str
+    description: str
+    read: Callable[[Record], float | None]
+    higher_is_better: bool | None = None
+    scale: float = 1.0
+    digits: int = 2
+
+
+def last_round(record: Record) -> Record:
+    """The last round of a record, or an empty one."""
+    rounds = record.get("rounds") or [{}]
+    last: Record = rounds[-1]
+    return last
+
+
+def _of(part: str, key: str) -> Callable[[Record], float | None]:
+    def read(record: Record) -> float | None:
+        value: float | None = (last_round(record).get(part) or {}).get(key)
+        return value
+
+    return read
+
+
+def _temperature(record: Record) -> float | None:
+    selection = last_round(record).get("selection") or {}
+    value: float | None = (selection.get("scaling") or {}).get("temperature")
+    return value
+
+
+COLUMNS = (
+    Column("accuracy", "test accuracy of the last network, %", _of("test", "accuracy"), True, 100),
+    Column("nll", "negative log-likelihood on the test set", _of("test", "nll"), False, digits=3),
+    Column("ece", "expected calibration error on the test set, 15 bins, %", _of("test", "ece"), False, 100),
+    Column("rounds", "trained networks, the first included", lambda record: len(record["rounds"]), digits=1),
+    Column("selected", "samples of the pool with a positive label, %", _of("selection", "positive_share"), None, 100, 1),
+    Column("precision", "positive pseudo-labels that are right, %", _of("selection", "positive_precision"), True, 100),
+    Column("negatives", "negative labels per sample that has them", _of("selection", "negatives_per_sample")),
+    Column(
+        "neg-precision", "negative pseudo-labels that are right, %", _of("selection", "negative_precision"), True, 100
+    ),
+    Column("coverage", "pool samples whose set holds their class, %", _of("selection", "coverage"), None, 100, 1),
+    Column("test-coverage", "test samples whose set holds their class, %", _of("selection", "test_coverage"), None, 100, 1),
+    Column("set-size", "mean size of the pool's sets", _of("selection", "set_size")),
+    Column("empty-sets", "share of the pool's sets that are empty, %", _of("selection", "empty_sets"), None, 100, 1),
+    Column("temperature", "temperature of Platt scaling", _temperature),
+    Column("seconds", "wall-clock seconds of the run", lambda record: record.get("seconds"), False, digits=1),
+)

@@ -1,0 +1,98 @@
+"""Tensor maths of conformal prediction: scores, thresholds, sets. No network, no files.
+
+A RAPS set is a prefix of the ranking, because the score of Eq. 2 never falls from one rank to the next. So
+sorted probabilities alone decide its size, and the mask follows by comparing with the last value inside.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+
+def conformal_rank(n: int, alpha: float) -> int:
+    """The rank of Eq. 1, ``ceil((n+1)(1-alpha))``; larger than ``n`` where no finite threshold covers.
+
+    Exact: ``10 * (1 - 0.7)`` is above 3 in floating point, and its ceiling would be one rank too high.
+    """
+    return math.ceil((n + 1) * (1 - Fraction(str(alpha))))
+
+
+def conformal_threshold(scores: Tensor, alpha: float) -> float:
+    """Eq. 1: the order statistic of the calibration ``scores [n]`` that covers; infinite if n is too small."""
+    rank = conformal_rank(len(scores), alpha)
+    return math.inf if rank > len(scores) else float(scores.sort().values[rank - 1])
+
+
+def ranks(probs: Tensor, labels: Tensor) -> Tensor:
+    """Rank (from 0) of each sample's label among ``probs [n, C]``; ties go to the lower class index."""
+    own = probs.gather(1, labels[:, None])
+    earlier = torch.arange(probs.shape[1], device=probs.device) < labels[:, None]
+    return ((probs > own) | ((probs == own) & earlier)).sum(1)
+
+
+def ranked_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> tuple[Tensor, Tensor]:
+    """Eq. 2 by rank: the probabilities from high to low and the score at each rank, both ``[n, C]``.
+
+    The score at rank o (from 1) is the mass before it, plus ``u`` times its own, plus the penalty
+    ``lam * (o - k_reg)^+``.
+    """
+    values = probs.sort(dim=1, descending=True).values
+    before = torch.nn.functional.pad(values.cumsum(1)[:, :-1], (1, 0))
+    order = torch.arange(1, probs.shape[1] + 1, device=probs.device, dtype=probs.dtype)
+    penalty = lam * (order - k_reg).clamp(min=0)
+    return values, before + u[:, None] * values + penalty
+
+
+def label_scores(probs: Tensor, labels: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
+    """Eq. 2's score of each sample's own label, ``[n]``: what calibration takes the quantile of."""
+    _, scores = ranked_scores(probs, u, lam, k_reg)
+    return scores.gather(1, ranks(probs, labels)[:, None])[:, 0]
+
+
+def class_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
+    """Eq. 2's score of every class, ``[n, C]`` in class order."""
+    order = probs.sort(dim=1, descending=True, stable=True).indices
+    _, scores = ranked_scores(probs, u, lam, k_reg)
+    return torch.empty_like(scores).scatter_(1, order, scores)
+
+
+def set_mask(probs: Tensor, u: Tensor, tau: float, lam: float, k_reg: int) -> Tensor:
+    """Eq. 2: the classes whose score is at most ``tau``, ``bool [n, C]``. Sets may be empty."""
+    values, scores = ranked_scores(probs, u, lam, k_reg)
+    size = (scores <= tau).sum(1, keepdim=True)
+    last = values.gather(1, (size - 1).clamp(min=0))
+    mask = (probs >= last) & (size > 0)
+    tied = mask.sum(1) > size[:, 0]
+    if bool(tied.any()):  # equal probabilities at the edge: the lower class indices are inside, as in `ranks`
+        mask[tied] = _first(probs[tied], size[tied])
+    return mask
+
+
+def _first(probs: Tensor, size: Tensor) -> Tensor:
+    """Mask of the first ``size [n, 1]`` classes of a stable ranking of ``probs [n, C]``."""
+    order = probs.sort(dim=1, descending=True, stable=True).indices
+    inside = torch.arange(probs.shape[1], device=probs.device) < size
+    return torch.zeros_like(inside).scatter_(1, order, inside)
+
+
+def cross_mask(calibration: Sequence[Tensor], pool: Sequence[Tensor], alpha: float) -> Tensor:
+    """Cross-conformal sets (CV+; Romano, Sesia and Candes 2020, section 2.3), ``bool [N, C]``.
+
+    ``calibration[k] [n_k]`` are the scores of fold k's labels, ``pool[k] [N, C]`` those of every class of the
+    pool, both by the network that was not trained on fold k. A class is inside unless too many calibration
+    scores lie below its own. With one fold this is Eq. 1 and Eq. 2.
+    """
+    n = sum(len(scores) for scores in calibration)
+    below = torch.zeros(pool[0].shape, dtype=torch.int64, device=pool[0].device)
+    for own, others in zip(calibration, pool, strict=True):
+        below += torch.searchsorted(own.sort().values, others.contiguous(), side="left")
+    return below < conformal_rank(n, alpha)

@@ -1,0 +1,145 @@
+"""What people see in the terminal. Rich is used here and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+
+from pseudobench.listeners import Listener
+
+if TYPE_CHECKING:
+    from pseudobench.spec import RunSpec
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def say(text: str = "") -> None:
+    """A line of output."""
+    out.print(escape(text), soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """A line beside the output: progress, warnings."""
+    err.print(escape(text), soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """Something the user should know."""
+    err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+
+
+def fail(text: str) -> None:
+    """Why nothing more will happen, in one line."""
+    err.print(f"[red]error:[/red] {escape(text)}", soft_wrap=True)
+
+
+def show_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", numbers_from: int | None = None
+) -> None:
+    """A table; columns from ``numbers_from`` on are numbers, flush right."""
+    table = RichTable(title=escape(title) or None, title_justify="left", title_style="")
+    for place, heading in enumerate(header):
+        numeric = numbers_from is not None and place >= numbers_from
+        table.add_column(escape(heading), justify="right" if numeric else "left", no_wrap=numeric)
+    for row in rows:
+        table.add_row(*(escape(text) for text in row))
+    if out.is_terminal:
+        out.print(table)
+    else:  # a pipe has no width: nothing is cut or folded
+        Console(file=sys.stdout, width=max(250, out.width), highlight=False).print(table)
+
+
+def listener(quiet: bool) -> Listener:
+    """How an experiment's progress is shown: bars in a terminal, lines elsewhere, nothing if quiet."""
+    if quiet:
+        return Listener()
+    return LiveProgress() if err.is_terminal else PlainProgress()
+
+
+def _outcome(record: Mapping[str, Any]) -> str:
+    if record["status"] != "done":
+        return f"FAILED: {record['error']['message']}"
+    last = record["rounds"][-1]
+    return f"accuracy {100 * last['test']['accuracy']:.2f} %, {last['round'] + 1} trainings, {record['seconds']:.1f} s"
+
+
+class PlainProgress(Listener):
+    """A line per round and per run, for logs and pipes."""
+
+    def __init__(self) -> None:
+        self._place = self._total = 0
+
+    def experiment_started(self, total: int, finished_before: int) -> None:
+        """Say how much there is to do."""
+        self._total, self._place = total, finished_before
+        note(f"{total} runs, {finished_before} of them finished before")
+
+    def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
+        """Say how the round went."""
+        selection = round_["selection"]
+        chosen = f", {selection['positive_samples']} of {selection['pool']} labeled" if selection else ""
+        note(f"  {spec.run_id} round {round_['round']}: test {100 * round_['test']['accuracy']:.2f} %{chosen}")
+
+    def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
+        """Say how the run ended."""
+        self._place += 1
+        note(f"[{self._place}/{self._total}] {spec.run_id}: {_outcome(record)}")
+
+
+class LiveProgress(Listener):
+    """Bars for the experiment and the current run, with the time left; finished runs scroll by above."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=err,
+            transient=True,
+        )
+        self._runs = self._current = TaskID(0)
+        self._done = 0
+
+    def experiment_started(self, total: int, finished_before: int) -> None:
+        """Show the bars."""
+        note(f"{total} runs, {finished_before} of them finished before")
+        todo = total - finished_before
+        self._runs = self._progress.add_task("all runs", total=todo, note=f"0/{todo}")
+        self._current = self._progress.add_task("", total=1.0, note="")
+        if todo:
+            self._progress.start()
+
+    def run_started(self, spec: RunSpec) -> None:
+        """Name the run."""
+        name = f"{spec.dataset} {spec.labels} {spec.method} seed {spec.seed}"
+        self._progress.reset(self._current, description=escape(name), note="round 0")
+
+    def epoch_finished(self, spec: RunSpec, done: float) -> None:
+        """Move the bars."""
+        self._progress.update(self._current, completed=done)
+        self._progress.update(self._runs, completed=self._done + done)
+
+    def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
+        """Show the round's accuracy."""
+        now = f"round {round_['round']}: {100 * round_['test']['accuracy']:.2f} %"
+        self._progress.update(self._current, note=now)
+
+    def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
+        """Leave a line above the bars."""
+        self._done += 1
+        total = self._progress.tasks[self._runs].total
+        self._progress.update(self._runs, completed=self._done, note=f"{self._done}/{total:.0f}")
+        self._progress.console.print(escape(f"{spec.run_id}: {_outcome(record)}"))
+
+    def experiment_finished(self) -> None:
+        """Take the bars away."""
+        self._progress.stop()

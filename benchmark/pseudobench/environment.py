@@ -1,0 +1,94 @@
+"""What a run ran on: versions, source revision, device, threads. No host names, no paths."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pseudobench.errors import BenchError
+
+if TYPE_CHECKING:
+    import torch
+
+_PACKAGES = ("pseudobench", "torch", "torchvision", "timm", "numpy", "scikit-learn", "scipy", "pandas", "pluggy")
+
+
+def pick_device(name: str) -> torch.device:
+    """``auto`` takes a GPU if there is one."""
+    import torch
+
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise BenchError(f"--device {name}: {str(error).splitlines()[0]}") from None
+    return device
+
+
+def set_up(device: torch.device, threads: int | None) -> None:
+    """Choose threads and deterministic algorithms for this process."""
+    import torch
+
+    torch.set_num_threads(threads or os.cpu_count() or 1)
+    if device.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.backends.cudnn.benchmark = False
+    torch.use_deterministic_algorithms(True)
+
+
+def describe_environment(device: torch.device) -> dict[str, Any]:
+    """What the record keeps of it."""
+    import torch
+
+    return {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "versions": {name: _version(name) for name in _PACKAGES},
+        "source": _revision(),
+        "device": device.type,
+        "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    """The processor's own name where Linux tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+@cache
+def _revision() -> dict[str, Any] | None:
+    """The git revision of this package's source, and whether code differs from it; None if not in a checkout."""
+    here = Path(__file__).parent
+    try:
+        top = _git(here, "rev-parse", "--show-toplevel")
+        tracked = _git(here, "ls-files", "--error-unmatch", Path(__file__).name)
+        changed = _git(Path(top), "status", "--porcelain", "--", "benchmark", "plugins", "pyproject.toml")
+        return {"revision": _git(here, "rev-parse", "HEAD"), "changed": bool(changed)} if tracked else None
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=20)
+    return done.stdout.strip()

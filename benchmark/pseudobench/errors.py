@@ -1,0 +1,13 @@
+"""What can go wrong, as the user is told it: one line, what is wrong and what would be right."""
+
+
+class BenchError(Exception):
+    """A mistake in what the user asked for. Shown as one line; the exit code is 2."""
+
+
+class RunFailed(BenchError):
+    """One run cannot go on (a NaN loss, a backbone without dropout). The other runs do."""
+
+
+class PluginError(BenchError):
+    """A plugin broke its contract; the message names the plugin and what was expected."""

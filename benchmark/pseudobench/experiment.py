@@ -1,0 +1,157 @@
+"""An experiment is a product of runs, from flags or from a TOML file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pseudobench.errors import BenchError
+from pseudobench.parameters import Value, suggest
+from pseudobench.registry import Registry
+from pseudobench.spec import RunSpec, check_settings, resolve
+
+DEFAULT_METHODS = ("supervised", "pl", "ups", "ups-raps")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What to run: every method on every dataset with every label count and seed."""
+
+    methods: tuple[str, ...] = DEFAULT_METHODS
+    datasets: tuple[str, ...] = ("digits",)
+    labels: tuple[int, ...] = ()
+    seeds: tuple[int, ...] = (0, 1, 2)
+    backbone: str | None = None
+    preset: str = "cpu"
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    results: str | None = None
+
+    def specs(self, registry: Registry) -> list[RunSpec]:
+        """The runs, seed by seed, so that every method has a result early."""
+        check_settings(registry, list(self.methods), self.settings)
+        return [
+            resolve(
+                registry,
+                method=method,
+                dataset=dataset,
+                seed=seed,
+                labels=labels,
+                backbone=self.backbone,
+                preset=self.preset,
+                settings=self.settings,
+            )
+            for dataset in self.datasets
+            for labels in self.labels or (None,)
+            for seed in self.seeds
+            for method in self.methods
+        ]
+
+
+def parse_seeds(text: str | int | Sequence[int]) -> tuple[int, ...]:
+    """``3`` is seeds 0, 1, 2; ``5-9`` and ``0,4,7`` name them; ``7,`` is seed 7 alone."""
+    if isinstance(text, int) and not isinstance(text, bool):
+        return parse_seeds(str(text))
+    if not isinstance(text, str):
+        seeds = tuple(text)
+    elif re.fullmatch(r"\d+", text):
+        seeds = tuple(range(int(text)))
+    elif match := re.fullmatch(r"(\d+)-(\d+)", text):
+        seeds = tuple(range(int(match[1]), int(match[2]) + 1))
+    elif re.fullmatch(r"\d+(,\d+)*,?", text):
+        seeds = tuple(int(part) for part in text.split(",") if part)
+    else:
+        raise BenchError(f"seeds {text!r}: give a count (3), a range (5-9) or a list (0,4,7)")
+    if not seeds or len(set(seeds)) != len(seeds) or any(not _whole(seed) for seed in seeds):
+        raise BenchError(f"seeds {text!r}: at least one, each once, whole and not negative")
+    return seeds
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def parse_names(value: str | Sequence[str], what: str) -> tuple[str, ...]:
+    """Names from ``a,b`` or a list of them, each once."""
+    parts = value.split(",") if isinstance(value, str) else list(value)
+    names = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+    if not names or len(names) < len([part for part in parts if part != ""]):
+        raise BenchError(f"{what} {value!r}: names, separated by commas")
+    return tuple(dict.fromkeys(names))
+
+
+def parse_labels(value: str | int | Sequence[int]) -> tuple[int, ...]:
+    """Label counts from ``50``, ``50,100`` or a list of numbers."""
+    parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int) else list(value)
+    try:
+        numbers = tuple(int(part) for part in parts)
+    except (TypeError, ValueError):
+        raise BenchError(f"labels {value!r}: whole numbers, separated by commas") from None
+    if not numbers or any(number < 1 for number in numbers):
+        raise BenchError(f"labels {value!r}: at least one label")
+    return tuple(dict.fromkeys(numbers))
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, Value]:
+    """``["ups.tau_p=0.8"]`` as a mapping; the values stay text until their parameter is known."""
+    settings: dict[str, Value] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise BenchError(f"--set takes component.parameter=value, such as ups.tau_p=0.8, not {pair!r}")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """The keys of an experiment file. They are those of the command line; ``[set]`` holds the settings."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BenchError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BenchError(f"{path} is not a TOML file: {error}") from None
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "methods": lambda value: parse_names(value, "methods"),
+    "dataset": lambda value: parse_names(value, "dataset"),
+    "labels": parse_labels,
+    "seeds": parse_seeds,
+    "backbone": str,
+    "preset": str,
+    "calibration": str,
+    "results": str,
+}
+
+
+def experiment_from(*layers: Mapping[str, Any]) -> Experiment:
+    """An experiment from the keys of a file, of the command line, or of `pseudobench.run`; later layers win."""
+    parts: dict[str, Any] = {}
+    settings: dict[str, Value] = {}
+    for layer in layers:
+        given = {key: value for key, value in layer.items() if value is not None}
+        settings |= _flatten(given.pop("set", {}))
+        for key, value in given.items():
+            if key not in _READERS:
+                raise BenchError(f"unknown key {key!r}{suggest(key, [*_READERS, 'set'])}")
+            parts[key] = _READERS[key](value)
+    if "calibration" in parts:
+        settings = {"calibration.policy": parts.pop("calibration"), **settings}
+    if "dataset" in parts:
+        parts["datasets"] = parts.pop("dataset")
+    return Experiment(settings=settings, **parts)
+
+
+def _flatten(settings: Mapping[str, Any]) -> dict[str, Value]:
+    """``{"ups": {"tau_p": 0.8}}`` and ``{"ups.tau_p": 0.8}`` both as the latter."""
+    flat: dict[str, Value] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{key}.{name}": inner for name, inner in value.items()}
+        else:
+            flat[key] = value
+    return flat

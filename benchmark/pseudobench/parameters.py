@@ -1,0 +1,149 @@
+"""Parameters of components: declared once as dataclass fields, then described, parsed and checked from there."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pseudobench.errors import BenchError
+
+Value = bool | int | float | str | None
+
+
+def param(
+    default: Value,
+    meaning: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    exclusive: bool = False,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """A field of a component: its default, what it means, and the values it may take.
+
+    ``exclusive`` leaves the two ends of the range out. The field's annotation (``bool``, ``int``, ``float``
+    or ``str``, with ``| None`` where None is allowed) gives its type.
+    """
+    limits = {"low": low, "high": high, "exclusive": exclusive, "choices": choices}
+    return field(default=default, metadata={"meaning": meaning, **limits})
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter, as ``bench list`` shows it."""
+
+    name: str
+    kind: str
+    optional: bool
+    default: Value
+    meaning: str
+    low: float | None
+    high: float | None
+    exclusive: bool
+    choices: tuple[str, ...]
+
+    @property
+    def allowed(self) -> str:
+        """The values it may take, in words."""
+        if self.choices:
+            words = "one of " + ", ".join(self.choices)
+        elif self.kind == "bool":
+            words = "true or false"
+        else:
+            words = {"int": "a whole number", "float": "a number", "str": "text"}[self.kind] + self._range
+        return words + (" or none" if self.optional else "")
+
+    @property
+    def _range(self) -> str:
+        if self.low is not None and self.high is not None:
+            opening, closing = "()" if self.exclusive else "[]"
+            return f" in {opening}{self.low:g}, {self.high:g}{closing}"
+        if self.low is not None:
+            return f" {'above' if self.exclusive else 'of at least'} {self.low:g}"
+        return ""
+
+    def parse(self, value: Value) -> Value:
+        """``value`` (text from the command line, or a TOML value) as this parameter's type; raises if it can't be."""
+        try:
+            parsed = self._convert(value)
+        except (ValueError, TypeError):
+            raise BenchError(f"{value!r} is not {self.allowed}") from None
+        if not self._inside(parsed):
+            raise BenchError(f"{value!r} is not {self.allowed}")
+        return parsed
+
+    def _convert(self, value: Value) -> Value:
+        if value is None or str(value).lower() == "none":
+            if not self.optional:
+                raise ValueError
+            return None
+        if self.kind == "bool":
+            return {"true": True, "false": False}[str(value).lower()] if str(value).lower() in _BOOLS else _no()
+        if isinstance(value, bool):
+            raise TypeError
+        if self.kind == "int":
+            number = float(value)
+            return int(number) if number == int(number) else _no()
+        return float(value) if self.kind == "float" else str(value)
+
+    def _inside(self, value: Value) -> bool:
+        if self.choices and value is not None:
+            return value in self.choices
+        if isinstance(value, str) or value is None or isinstance(value, bool):
+            return True
+        low = float("-inf") if self.low is None else self.low
+        high = float("inf") if self.high is None else self.high
+        return low < value < high if self.exclusive else low <= value <= high
+
+
+_BOOLS = ("true", "false")
+
+
+def _no() -> Value:
+    raise ValueError
+
+
+def parameters(component: Any) -> tuple[Parameter, ...]:
+    """The parameters that a component class (a frozen dataclass) declares."""
+    found = []
+    for each in fields(component):
+        annotation = each.type if isinstance(each.type, str) else getattr(each.type, "__name__", str(each.type))
+        words = annotation.replace("|", " ").split()
+        kind = next((word for word in words if word in ("bool", "int", "float", "str")), None)
+        if kind is None or "meaning" not in each.metadata:
+            raise BenchError(
+                f"{component.__name__}.{each.name}: a parameter is declared as "
+                f"`{each.name}: float = param(0.5, 'what it means')`"
+            )
+        found.append(Parameter(each.name, kind, "None" in words, each.default, **each.metadata))
+    return tuple(found)
+
+
+def defaults(component: Any) -> dict[str, Value]:
+    """The default values of a component's parameters."""
+    return {parameter.name: parameter.default for parameter in parameters(component)}
+
+
+def checked(owner: str, component: Any, values: Mapping[str, Value]) -> dict[str, Value]:
+    """``values`` parsed and checked against a component's parameters; ``owner`` names it in errors."""
+    known = {parameter.name: parameter for parameter in parameters(component)}
+    parsed = {}
+    for name, value in values.items():
+        if name not in known:
+            raise BenchError(f"{owner} has no parameter {name!r}{suggest(name, known)}")
+        try:
+            parsed[name] = known[name].parse(value)
+        except BenchError as error:
+            raise BenchError(f"{owner}.{name}: {error}") from None
+    return parsed
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """The end of an error about an unknown name: the nearest known one, or all of them."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else "; there is none"

@@ -1,0 +1,117 @@
+"""Loading plugins: each entry point on its own, so that a broken one is named and the rest works."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import pluggy
+
+from pseudobench import hookspecs
+
+
+@dataclass(frozen=True)
+class PluginInfo:
+    """One plugin as found: where it comes from, what it implements, or why it is not in use."""
+
+    name: str
+    distribution: str
+    version: str
+    hooks: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class Plugins:
+    """The plugins in use (``manager``) and what is known of each, the broken ones included (``infos``)."""
+
+    def __init__(self) -> None:
+        self.manager = pluggy.PluginManager(hookspecs.PROJECT)
+        self.manager.add_hookspecs(hookspecs)
+        self.infos: dict[str, PluginInfo] = {}
+
+    def add(self, plugin: Any, info: PluginInfo) -> None:
+        """Register a plugin object, or note why it can't be."""
+        try:
+            self.manager.register(plugin, info.name)
+            self._refuse_unknown_hooks(plugin)
+        except Exception as error:
+            self.fail(info, error)
+            return
+        callers = self.manager.get_hookcallers(plugin) or []
+        hooks = tuple(sorted(caller.name for caller in callers))
+        self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, hooks)
+
+    def _refuse_unknown_hooks(self, plugin: Any) -> None:
+        known = [name for name, value in vars(hookspecs).items() if inspect.isfunction(value)]
+        for caller in self.manager.get_hookcallers(plugin) or []:
+            if not caller.has_spec():
+                from pseudobench.parameters import suggest
+
+                raise LookupError(f"there is no hook {caller.name!r}{suggest(caller.name, known)}")
+
+    def fail(self, info: PluginInfo, error: BaseException) -> None:
+        """Take a plugin out of use and say why."""
+        if self.manager.has_plugin(info.name):
+            self.manager.unregister(name=info.name)
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, error=reason)
+
+    def each(self, hook: str, **arguments: Any) -> list[tuple[PluginInfo, Any]]:
+        """Call a hook on every plugin by itself, in load order; one that raises is taken out of use."""
+        results = []
+        implementations = list(getattr(self.manager.hook, hook).get_hookimpls())
+        for implementation in sorted(implementations, key=lambda i: list(self.infos).index(i.plugin_name)):
+            info = self.infos[implementation.plugin_name]
+            wanted = {name: arguments[name] for name in implementation.argnames}
+            try:
+                results.append((info, implementation.function(**wanted)))
+            except Exception as error:
+                self.fail(info, error)
+        return results
+
+    def notify(self, event: str, **arguments: Any) -> None:
+        """Tell every listener of an event; one that raises is warned of by name."""
+        for implementation in getattr(self.manager.hook, event).get_hookimpls():
+            wanted = {name: arguments[name] for name in implementation.argnames}
+            try:
+                implementation.function(**wanted)
+            except Exception as error:
+                message = f"plugin {implementation.plugin_name!r} failed in {event}: {type(error).__name__}: {error}"
+                warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+    @property
+    def broken(self) -> list[PluginInfo]:
+        """The plugins that are not in use."""
+        return [info for info in self.infos.values() if info.error]
+
+
+def load_plugins() -> Plugins:
+    """Every installed plugin. The bundled ones come first, so that a stranger can't take their names."""
+    plugins = Plugins()
+    for point in sorted(entry_points(group=hookspecs.PROJECT), key=_bundled_first):
+        version = point.dist.version if point.dist else "?"
+        info = PluginInfo(point.name, _distribution(point), version)
+        if point.name in plugins.infos:
+            taken = plugins.infos[point.name].distribution
+            twin = PluginInfo(f"{point.name} ({info.distribution})", info.distribution, version)
+            plugins.fail(twin, LookupError(f"the plugin name {point.name!r} is taken by {taken}"))
+            continue
+        try:
+            plugin = point.load()
+        except Exception as error:
+            plugins.fail(info, error)
+        else:
+            plugins.add(plugin, info)
+    return plugins
+
+
+def _distribution(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else "?"
+
+
+def _bundled_first(point: EntryPoint) -> tuple[bool, str, str]:
+    distribution = _distribution(point)
+    return distribution != hookspecs.PROJECT, distribution, point.name

@@ -1,0 +1,78 @@
+"""How much compute a run gets: the training recipe, the loop of rounds, the calibration policy, and presets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pseudobench.parameters import Value, param
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How each network is trained."""
+
+    name: ClassVar[str] = "recipe"
+    epochs: int = param(20, "epochs of each training", low=1)
+    steps: int | None = param(
+        50, "steps in an epoch, whatever the number of samples; none: one pass over them", low=1
+    )
+    batch_size: int = param(64, "samples in a step", low=1)
+    lr: float = param(0.1, "learning rate of SGD with Nesterov momentum", low=0, exclusive=True)
+    momentum: float = param(0.9, "momentum", low=0, high=1)
+    weight_decay: float = param(5e-4, "weight decay, on weights but not on biases and norms", low=0)
+    cosine: float = param(0.4375, "share of a cosine's half period that the rate falls along", low=0, high=1)
+    dropout: float = param(0.3, "drop rate of the backbone; MC-dropout draws with it too", low=0, high=0.95)
+    augment: str = param("weak", "augmentation of training images", choices=("none", "weak"))
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Algorithm 2's loop over rounds."""
+
+    name: ClassVar[str] = "loop"
+    rounds: int = param(5, "rounds of pseudo-labeling at most, after the first training", low=0)
+    settle: float = param(
+        0.01, "stop when the number of selected pseudo-labels changes by at most this share; 0: when unchanged",
+        low=0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Where the labels for calibration come from. All of them are part of the label budget."""
+
+    name: ClassVar[str] = "calibration"
+    policy: str = param(
+        "held-out",
+        "held-out: not trained on; train: trained on (the paper's Algorithm 2 to the letter); cross: K folds",
+        choices=("held-out", "train", "cross"),
+    )
+    fraction: float = param(0.2, "share of the labels that held-out calibration takes", low=0, high=1, exclusive=True)
+    folds: int = param(5, "folds of cross calibration; each costs one more training a round", low=2)
+
+
+#: Settings that are not a component's: their group, and what declares its parameters.
+GROUPS = {"recipe": Recipe, "loop": Loop, "calibration": Calibration}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named amount of compute. A dataset may add settings of its own to each preset."""
+
+    name: str
+    description: str
+    settings: dict[str, Value]
+
+
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "smoke",
+            "seconds; shows that everything works, and nothing else",
+            {"recipe.epochs": 2, "recipe.steps": 10, "loop.rounds": 1},
+        ),
+        Preset("cpu", "minutes on two cores", {}),
+    )
+}

@@ -1,0 +1,162 @@
+"""The interfaces of the stages: one method each. A component is a frozen dataclass that has it.
+
+Its class variables say what it is called and what it needs; its fields (`param`) are its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+
+from pseudobench.parameters import Value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch import Tensor
+
+    from pseudobench.types import Context, Dataset, Estimate, PredictionSets, PseudoLabels, Selection
+
+
+class Component(Protocol):
+    """What every component has."""
+
+    name: ClassVar[str]
+
+
+class Pool(Protocol):
+    """Images that a trained network can be asked about. The one place that runs the network."""
+
+    def __len__(self) -> int: ...
+
+    def logits(self) -> Tensor:
+        """The network's outputs without dropout, ``[N, C]``."""
+        ...
+
+    def samples(self, passes: int, seed: int) -> Iterator[Tensor]:
+        """Outputs with dropout switched on, batch by batch in order: ``[passes, B, C]`` each."""
+        ...
+
+
+P = TypeVar("P", bound=Pool)
+
+
+@dataclass(frozen=True)
+class Fold(Generic[P]):
+    """Calibration points ``pool`` with their ``labels int64 [n]``, and the network that predicts them.
+
+    ``rest`` is the unlabeled pool as the same network sees it. Held-out calibration has one fold,
+    cross-conformal calibration several.
+    """
+
+    pool: P
+    labels: Tensor
+    rest: P
+
+
+class FittedScaling(Protocol):
+    """A scaling after it was fitted; ``numbers`` is what the record keeps of it."""
+
+    @property
+    def numbers(self) -> Mapping[str, float]: ...
+
+    def __call__(self, logits: Tensor) -> Tensor:
+        """Scaled logits, for logits of any shape ``[..., C]``."""
+        ...
+
+
+class Scaling(Protocol):
+    """Turns logits into better calibrated logits (Algorithm 1, line 2)."""
+
+    name: ClassVar[str]
+
+    def fit(self, logits: Tensor, labels: Tensor) -> FittedScaling:
+        """Learn from calibration ``logits [n, C]`` and ``labels int64 [n]``."""
+        ...
+
+
+class CalibratedSets(Protocol):
+    """A set predictor after calibration."""
+
+    def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
+        """Sets for the images that ``pools[k]`` shows through fold k's network."""
+        ...
+
+
+class SetPredictor(Protocol):
+    """Conformal prediction sets (Eq. 1 and Eq. 2, or another score).
+
+    ``scaling`` is the scaling that a composition takes with it unless it names another.
+    """
+
+    name: ClassVar[str]
+    scaling: ClassVar[str]
+
+    def calibrate(self, folds: Sequence[Fold[Pool]], context: Context) -> CalibratedSets:
+        """Find the threshold on calibration data."""
+        ...
+
+
+class Estimator(Protocol):
+    """Probabilities of the pool, and how uncertain they are. ``needs_sets`` asks for a set predictor."""
+
+    name: ClassVar[str]
+    needs_sets: ClassVar[bool]
+
+    def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
+        """Estimate every sample of the pool."""
+        ...
+
+
+class Labeler(Protocol):
+    """Makes pseudo-labels. ``needs_sets`` asks for a set predictor."""
+
+    name: ClassVar[str]
+    needs_sets: ClassVar[bool]
+
+    def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
+        """Give every sample of the pool its pseudo-label."""
+        ...
+
+
+class Selector(Protocol):
+    """Chooses which pseudo-labels to train on. ``needs_sets`` asks for a set predictor."""
+
+    name: ClassVar[str]
+    needs_sets: ClassVar[bool]
+
+    def select(
+        self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
+    ) -> Selection:
+        """Choose positives and negatives."""
+        ...
+
+
+class DatasetSource(Protocol):
+    """Where a dataset comes from, and what is known of it before it is loaded.
+
+    ``default_labels`` and ``backbone`` are what `bench run` takes if nothing is said. ``presets`` maps a
+    preset to settings for this dataset (``{"cpu": {"recipe.epochs": 30}}``).
+    """
+
+    name: ClassVar[str]
+    classes: ClassVar[int]
+    train_size: ClassVar[int]
+    test_size: ClassVar[int]
+    default_labels: ClassVar[int]
+    backbone: ClassVar[str]
+    presets: ClassVar[Mapping[str, Mapping[str, Value]]]
+
+    def load(self, data_dir: Path) -> Dataset:
+        """Read it into memory."""
+        ...
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """A network that importing ``module`` registers with timm under ``name``."""
+
+    name: str
+    module: str
+    description: str = ""

@@ -1,0 +1,79 @@
+"""What is recorded of a round. The only place that holds the true labels of the pool and of the test set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from pseudobench import metrics
+from pseudobench.selection import argmax_mask
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pseudobench.types import Estimate, PredictionSets, PseudoLabels, Selection
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Compares what was predicted with the truth, ``int64 [N]`` of the pool and of the test set."""
+
+    classes: int
+    pool_labels: Tensor
+    test_labels: Tensor
+
+    def test(self, logits: Tensor) -> dict[str, Any]:
+        """How good ``logits`` of the test set are."""
+        bins = metrics.reliability(logits, self.test_labels)
+        return {
+            "accuracy": metrics.accuracy(logits, self.test_labels),
+            "nll": metrics.negative_log_likelihood(logits, self.test_labels),
+            "ece": metrics.expected_calibration_error(bins),
+            "reliability": bins,
+        }
+
+    def selection(self, estimate: Estimate, labels: PseudoLabels, selection: Selection) -> dict[str, Any]:
+        """How many pseudo-labels were selected, and how many of them are right."""
+        truth = self._one_hot(self.pool_labels)
+        positive, negative = selection.positive, selection.negative
+        with_positive, with_negative = int(positive.any(1).sum()), int(negative.any(1).sum())
+        named = labels.target.any(1)
+        return {
+            "pool": len(truth),
+            "positives": int(positive.sum()),
+            "positive_samples": with_positive,
+            "positive_share": with_positive / max(len(truth), 1),
+            "positive_precision": metrics.share(truth, positive),
+            "positives_per_class": positive.sum(0).tolist(),
+            "negatives": int(negative.sum()),
+            "negative_samples": with_negative,
+            "negatives_per_sample": int(negative.sum()) / with_negative if with_negative else None,
+            "negative_precision": metrics.share(~truth, negative),
+            "unlabeled": int((~named).sum()),
+            "not_argmax": int(((labels.target != argmax_mask(estimate.probs)).any(1) & named).sum()),
+            "argmax_accuracy": metrics.accuracy(estimate.probs, self.pool_labels) if len(truth) else None,
+        }
+
+    def sets(self, pool: PredictionSets, test: PredictionSets, points: int) -> dict[str, Any]:
+        """Coverage and size of the pool's sets, coverage of the test set's; ``points`` gave the threshold."""
+        sizes = pool.sizes
+        return {
+            "calibration_points": points,
+            "tau": pool.tau if math.isfinite(pool.tau) else None,
+            "tau_is_infinite": math.isinf(pool.tau),
+            "coverage": self._coverage(pool, self.pool_labels),
+            "test_coverage": self._coverage(test, self.test_labels),
+            "set_size": float(sizes.double().mean()),
+            "test_set_size": float(test.sizes.double().mean()),
+            "empty_sets": float((sizes == 0).double().mean()),
+            "sizes": torch.bincount(sizes, minlength=self.classes + 1).tolist(),
+        }
+
+    def _coverage(self, sets: PredictionSets, labels: Tensor) -> float:
+        return float(sets.mask.gather(1, labels[:, None]).double().mean())
+
+    def _one_hot(self, labels: Tensor) -> Tensor:
+        return torch.nn.functional.one_hot(labels, self.classes).bool()

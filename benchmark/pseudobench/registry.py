@@ -1,0 +1,159 @@
+"""Name to component, with who supplied it. Duplicates raise, unknown names suggest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from typing import Any
+
+from pseudobench.columns import COLUMNS
+from pseudobench.errors import BenchError, PluginError
+from pseudobench.methods import STAGES, UNSAID, Method
+from pseudobench.parameters import parameters, suggest
+from pseudobench.presets import GROUPS
+from pseudobench.plugins import PluginInfo, Plugins, load_plugins
+
+#: Kind of component to the hook that offers it.
+KINDS = {
+    "methods": "bench_methods",
+    "datasets": "bench_datasets",
+    "backbones": "bench_backbones",
+    "scalings": "bench_scalings",
+    "set-predictors": "bench_set_predictors",
+    "estimators": "bench_estimators",
+    "labelers": "bench_labelers",
+    "selectors": "bench_selectors",
+    "columns": "bench_columns",
+}
+#: Kinds whose names must differ from each other too: a composition such as ``raps+hard+ups`` gives names alone.
+STAGE_KINDS = tuple(STAGES.values())
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A component and the plugin that supplied it."""
+
+    kind: str
+    name: str
+    component: Any
+    plugin: str
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a line."""
+        text = getattr(self.component, "description", None) or (self.component.__doc__ or "")
+        return str(text).strip().split("\n")[0]
+
+
+class Registry:
+    """Every component in use."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str], Entry] = {}
+
+    def add(self, kind: str, component: Any, plugin: str) -> None:
+        """Take in a component; raises if it is malformed or its name is taken."""
+        name = getattr(component, "name", None)
+        if not isinstance(name, str) or not name or set(name) & set("+.,= "):
+            raise PluginError(f"{component!r} needs a `name` without spaces and without any of + . , =")
+        if isinstance(component, type):
+            if not is_dataclass(component):
+                raise PluginError(f"{name!r} must be a frozen dataclass")
+            parameters(component)
+        if kind in STAGE_KINDS and name in GROUPS:
+            raise PluginError(f"the name {name!r} is taken by the settings of that name")
+        rivals = STAGE_KINDS if kind in STAGE_KINDS else (kind,)
+        for rival in rivals:
+            if (rival, name) in self._entries:
+                owner = self._entries[rival, name].plugin
+                raise PluginError(f"the name {name!r} is taken: plugin {owner!r} supplies it in {rival}")
+        self._entries[kind, name] = Entry(kind, name, component, plugin)
+
+    def discard(self, plugin: str) -> None:
+        """Forget everything that a plugin supplied."""
+        self._entries = {key: entry for key, entry in self._entries.items() if entry.plugin != plugin}
+
+    def of(self, kind: str) -> list[Entry]:
+        """The entries of a kind, in load order."""
+        return [entry for entry in self._entries.values() if entry.kind == kind]
+
+    def get(self, kind: str, name: str) -> Any:
+        """A component by its name; an unknown name is the user's mistake."""
+        if (kind, name) not in self._entries:
+            singular = kind.removesuffix("s").replace("-", " ")
+            known = [entry.name for entry in self.of(kind)]
+            raise BenchError(f"there is no {singular} {name!r}{suggest(name, known)}")
+        return self._entries[kind, name].component
+
+    def find(self, name: str) -> list[Entry]:
+        """Every entry with this name, of whatever kind."""
+        return [entry for entry in self._entries.values() if entry.name == name]
+
+    def stage_of(self, name: str) -> tuple[str, Any]:
+        """The stage that the component called ``name`` does, and the component."""
+        for stage, kind in STAGES.items():
+            if (kind, name) in self._entries:
+                return stage, self._entries[kind, name].component
+        known = [entry.name for kind in STAGE_KINDS for entry in self.of(kind)]
+        raise BenchError(f"there is no component {name!r}{suggest(name, known)}")
+
+    def method(self, text: str) -> Method:
+        """A method by name, or a composition of components such as ``mc-dropout+raps+set-argmax+ups``."""
+        method = self._compose(text) if "+" in text else self.get("methods", text)
+        for stage, name in method.stages.items():
+            component = self.get(STAGES[stage], name)
+            if getattr(component, "needs_sets", False) and method.sets is None:
+                raise BenchError(
+                    f"method {text!r}: {stage} {name!r} needs a set predictor; "
+                    f"add one of: {', '.join(entry.name for entry in self.of('set-predictors'))}"
+                )
+        return method  # type: ignore[no-any-return]
+
+    def _compose(self, text: str) -> Method:
+        stages: dict[str, str] = {}
+        for name in text.split("+"):
+            stage, _ = self.stage_of(name)
+            if stage in stages:
+                raise BenchError(f"method {text!r} names two {stage}s: {stages[stage]!r} and {name!r}")
+            stages[stage] = name
+        if "selector" not in stages:
+            names = ", ".join(entry.name for entry in self.of("selectors"))
+            raise BenchError(f"method {text!r} needs a selector; add one of: {names}")
+        if "sets" in stages:
+            stages.setdefault("scaling", self.get("set-predictors", stages["sets"]).scaling)
+        stages = {**UNSAID, **stages}
+        return Method(name=text, description="composed on the command line", **stages)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+
+def build_registry(plugins: Plugins) -> Registry:
+    """Ask every plugin for its components. One that breaks the rules is taken out whole, and noted."""
+    registry = Registry()
+    for column in COLUMNS:
+        registry.add("columns", column, "pseudobench")
+    for kind, hook in KINDS.items():
+        for info, offered in plugins.each(hook):
+            _take(registry, plugins, info, kind, hook, offered)
+    for info in plugins.broken:
+        registry.discard(info.name)
+    return registry
+
+
+def _take(registry: Registry, plugins: Plugins, info: PluginInfo, kind: str, hook: str, offered: Any) -> None:
+    try:
+        if not isinstance(offered, list | tuple):
+            raise PluginError(f"{hook} must return a list, not {type(offered).__name__}")
+        for component in offered:
+            registry.add(kind, component, info.name)
+    except Exception as error:
+        plugins.fail(info, error)
+
+
+@cache
+def installed() -> tuple[Plugins, Registry]:
+    """The installed plugins and their components, loaded once per process."""
+    plugins = load_plugins()
+    return plugins, build_registry(plugins)

@@ -1,0 +1,127 @@
+"""One round, and Algorithm 2's loop of rounds.
+
+Round 0 trains on the labels. Round k predicts the pool with round k-1's network, calibrates, labels, selects,
+and trains a new network on labels and selection. Stages see the pool's images, never its labels.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pseudobench import splits
+from pseudobench.choosing import Choice, choose
+from pseudobench.methods import STAGES
+from pseudobench.pool import NetworkPool, Normalizer
+from pseudobench.presets import Calibration, Loop
+from pseudobench.training import train_networks
+from pseudobench.types import Context, Dataset, Selection, Split
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+    from pseudobench.recorder import Recorder
+    from pseudobench.registry import Registry
+    from pseudobench.spec import RunSpec
+
+
+class Stopwatch:
+    """Seconds per stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def time(self, stage: str) -> Iterator[None]:
+        """Add what happens inside to ``stage``."""
+        start = time.perf_counter()
+        yield
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that stays the same over the rounds of one run."""
+
+    spec: RunSpec
+    registry: Registry
+    data: Dataset
+    split: Split
+    device: torch.device
+    on_progress: Callable[[float], None] = lambda _done: None
+    normalize: Normalizer = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "normalize", Normalizer(self.data.moments, self.device))
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds follow the first training at most."""
+        return self.spec.group(Loop).rounds if "selector" in self.spec.stages else 0
+
+    @property
+    def fold_indices(self) -> list[tuple[int, ...]]:
+        """The labeled images in folds, for cross calibration; else no fold."""
+        if self.spec.policy != "cross":
+            return []
+        labels = self.data.train_labels.tolist()
+        folds = self.spec.group(Calibration).folds
+        return splits.make_folds(self.split, labels, folds=folds, name=self.data.name, seed=self.spec.seed)
+
+    def component(self, stage: str) -> Any:
+        """The component that does a stage, with this run's parameters; None where the method has no such stage."""
+        name = self.spec.stages.get(stage)
+        return None if name is None else self.registry.get(STAGES[stage], name)(**self.spec.settings[name])
+
+    def images(self, indices: tuple[int, ...]) -> Tensor:
+        """Training images by index."""
+        return self.data.train_images[list(indices)]
+
+    def pool(self, network: nn.Module, images: Tensor) -> NetworkPool:
+        """Images as a network sees them."""
+        return NetworkPool(network, images, self.normalize)
+
+
+def run_rounds(run: Run, recorder: Recorder) -> Iterator[dict[str, Any]]:
+    """Algorithm 2: yields what is recorded of each round, as it ends."""
+    selection: Selection | None = None
+    described: dict[str, Any] | None = None
+    settled = False
+    networks = None
+    for round_ in range(run.rounds + 1):
+        watch = Stopwatch()
+        if networks is not None:
+            context = Context(run.spec.seed, round_, run.rounds, run.data.classes)
+            choice = choose(run, networks, selection, context, watch)
+            settled = selection is not None and _settled(selection, choice.selection, run.spec.group(Loop).settle)
+            described = describe(choice, recorder)
+            if choice.scaling is not None:  # before it is replaced: the network that the scaling was fitted to
+                test = run.pool(networks.main, run.data.test_images).scaled(choice.scaling)
+                described["scaled_test"] = recorder.test(test.logits())
+            selection = choice.selection
+        with watch.time("fit"):
+            networks = train_networks(run, selection, round_)
+        with watch.time("evaluate"):
+            tested = recorder.test(run.pool(networks.main, run.data.test_images).logits())
+        yield {"round": round_, "selection": described, "test": tested, "seconds": watch.seconds}
+        if settled:
+            return
+
+
+def _settled(before: Selection, now: Selection, tolerance: float) -> bool:
+    """Whether the number of selected pseudo-labels has converged."""
+    return abs(now.count - before.count) <= tolerance * before.count
+
+
+def describe(choice: Choice, recorder: Recorder) -> dict[str, Any]:
+    """What is recorded of a choice of pseudo-labels."""
+    described = recorder.selection(choice.estimate, choice.labels, choice.selection)
+    if choice.sets is not None and choice.test_sets is not None:
+        described |= recorder.sets(choice.sets, choice.test_sets, choice.calibration_points)
+    if choice.scaling is not None:
+        described["scaling"] = dict(choice.scaling.numbers)
+    return described

@@ -1,0 +1,49 @@
+"""Tensor maths shared by labelers and selectors. ``probs`` and the like are ``[N, C]``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from pseudobench.types import Selection
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pseudobench.types import Estimate
+
+
+def argmax_mask(probs: Tensor) -> Tensor:
+    """One-hot mask of each row's largest probability, ``bool [N, C]``; ties go to the lower class index."""
+    return torch.zeros_like(probs, dtype=torch.bool).scatter_(1, probs.argmax(1, keepdim=True), True)
+
+
+def confident_positives(estimate: Estimate, target: Tensor, tau_p: float, kappa_p: float) -> Tensor:
+    """The first term of Eq. 4: pseudo-labels that are 1, probable and certain, ``bool [N, C]``."""
+    return target & (estimate.probs >= tau_p) & (estimate.uncertainty <= kappa_p)
+
+
+def confident_negatives(estimate: Estimate, target: Tensor, tau_n: float, kappa_n: float) -> Tensor:
+    """The second term of Eq. 4: pseudo-labels that are 0, improbable and certain, ``bool [N, C]``.
+
+    A sample's most probable class is never a negative, even where the labeler gave it no label.
+    """
+    low = estimate.for_negatives
+    sure = (low.probs <= tau_n) & (low.uncertainty <= kappa_n)
+    return sure & ~target & ~argmax_mask(estimate.probs)
+
+
+def balance(positive: Tensor, uncertainty: Tensor, floor: int) -> Tensor:
+    """Keep as many positives of each class as the rarest class has (at least ``floor``), surest first."""
+    keep = max(floor, int(positive.sum(0).min()))
+    order = uncertainty.masked_fill(~positive, torch.inf).sort(dim=0, stable=True).indices
+    place = torch.empty_like(order).scatter_(
+        0, order, torch.arange(len(order), device=order.device)[:, None].expand_as(order)
+    )
+    return positive & (place < keep)
+
+
+def either(positive: Tensor, negative: Tensor) -> Selection:
+    """A sample trains through its positives or, if it has none, through its negatives."""
+    return Selection(positive, negative & ~positive.any(1, keepdim=True))

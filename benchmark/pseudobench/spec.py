@@ -1,0 +1,162 @@
+"""What one run is: every choice that determines its result, resolved to plain values, and a name for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
+
+from pseudobench.errors import BenchError
+from pseudobench.methods import STAGES, Method
+from pseudobench.parameters import Value, checked, defaults, suggest
+from pseudobench.presets import GROUPS, PRESETS
+from pseudobench.registry import Registry
+
+Group = TypeVar("Group")
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One method on one dataset with one label budget, backbone and seed.
+
+    ``settings`` holds every parameter of every component in use, so that a changed default is another run.
+    ``overrides`` are those of them that the user asked for and that differ from what they would have been.
+    """
+
+    dataset: str
+    labels: int
+    method: str
+    seed: int
+    backbone: str
+    preset: str
+    stages: Mapping[str, str]
+    trains_on: str
+    settings: Mapping[str, Mapping[str, Value]]
+    overrides: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def run_id(self) -> str:
+        """A readable name that no other spec has."""
+        identity = {key: value for key, value in asdict(self).items() if key not in ("overrides", "preset")}
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
+        return f"{self.dataset}-{self.labels}-{self.method}-s{self.seed}-{digest}"
+
+    @property
+    def policy(self) -> str | None:
+        """The calibration policy; None for a method that needs no calibration data."""
+        group = self.settings.get("calibration")
+        return None if group is None else str(group["policy"])
+
+    def group(self, kind: type[Group]) -> Group:
+        """One of the groups of settings (`Recipe`, `Loop`, `Calibration`) as an object."""
+        return kind(**self.settings[kind.name])  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RunSpec:
+        """A spec as a record holds it."""
+        return cls(**data)
+
+
+def resolve(
+    registry: Registry,
+    *,
+    method: str,
+    dataset: str,
+    seed: int,
+    labels: int | None = None,
+    backbone: str | None = None,
+    preset: str = "cpu",
+    settings: Mapping[str, Value] | None = None,
+) -> RunSpec:
+    """Fill in and check every choice. Later ones win: defaults, preset, dataset's preset, method, user."""
+    chosen = registry.method(method)
+    source = registry.get("datasets", dataset)
+    if preset not in PRESETS:
+        raise BenchError(f"there is no preset {preset!r}{suggest(preset, PRESETS)}")
+    budget = source.default_labels if labels is None else labels
+    groups = _parameter_groups(registry, chosen)
+    values = {name: defaults(kind) for name, kind in groups.items()}
+    for layer in (PRESETS[preset].settings, source.presets.get(preset, {}), chosen.settings):
+        _apply(values, groups, layer)
+    before = _flat(values)
+    _apply(values, groups, settings or {})
+    overrides = {key: value for key, value in _flat(values).items() if value != before[key]}
+    check_labels(source, budget, values.get("calibration"))
+    return RunSpec(
+        dataset=dataset,
+        labels=budget,
+        method=chosen.name,
+        seed=seed,
+        backbone=backbone or source.backbone,
+        preset=preset,
+        stages=chosen.stages,
+        trains_on=chosen.labels,
+        settings=values,
+        overrides=overrides,
+    )
+
+
+def _parameter_groups(registry: Registry, method: Method) -> dict[str, Any]:
+    """Name to the class that declares its parameters, for all that this method uses."""
+    used = {name: registry.get(STAGES[stage], name) for stage, name in method.stages.items()}
+    groups = dict(GROUPS)
+    if method.selector is None:
+        del groups["loop"]
+    if not method.calibrates:
+        del groups["calibration"]
+    return {**groups, **used}
+
+
+def _apply(values: dict[str, dict[str, Value]], groups: dict[str, Any], layer: Mapping[str, Value]) -> None:
+    """Put the settings that concern this method's groups into ``values``."""
+    for key, value in layer.items():
+        group, _, name = key.partition(".")
+        if group in groups:
+            values[group].update(checked(group, groups[group], {name: value}))
+
+
+def _flat(values: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:
+    return {f"{group}.{name}": value for group, held in values.items() for name, value in held.items()}
+
+
+def check_settings(registry: Registry, methods: list[str], settings: Mapping[str, Value]) -> None:
+    """Raise unless every ``group.parameter=value`` exists, is allowed, and matters to one of the methods."""
+    used: dict[str, Any] = {}
+    for text in methods:
+        used |= _parameter_groups(registry, registry.method(text))
+    everything = {entry.name: entry for entry in registry if entry.kind in STAGES.values()}
+    for key, value in settings.items():
+        group, dot, name = key.partition(".")
+        if not dot or not name:
+            raise BenchError(f"--set takes component.parameter=value, such as ups.tau_p=0.8, not {key!r}")
+        if group not in used and group not in everything and group not in GROUPS:
+            raise BenchError(f"there is no component {group!r}{suggest(group, [*everything, *GROUPS])}")
+        if group not in used:
+            raise BenchError(f"{key}: none of the methods {', '.join(methods)} uses {group!r}")
+        checked(group, used[group], {name: value})
+
+
+def check_labels(source: Any, labels: int, calibration: Mapping[str, Value] | None) -> None:
+    """Raise unless the dataset has that many labels to give, evenly over classes and enough for calibration."""
+    classes, size = source.classes, source.train_size
+    if labels > size:
+        raise BenchError(f"--labels {labels}: {source.name} has {size} training images")
+    if labels < classes:
+        raise BenchError(f"--labels {labels}: {source.name} has {classes} classes and each needs a label")
+    if labels % classes:
+        low = labels - labels % classes
+        raise BenchError(
+            f"--labels {labels}: not divisible by the {classes} classes of {source.name}, and every class gets "
+            f"equally many; take {low} or {low + classes}"
+        )
+    if calibration and calibration["policy"] == "held-out":
+        held = round(labels * float(calibration["fraction"] or 0))
+        if held < 1 or labels - held < classes:
+            raise BenchError(
+                f"calibration.fraction={calibration['fraction']} of {labels} labels holds out {held}; "
+                f"at least 1 must be held out and {classes} left to train on"
+            )
+    if calibration and calibration["policy"] == "cross" and int(calibration["folds"] or 0) > labels // 2:
+        raise BenchError(f"calibration.folds={calibration['folds']}: at most half of the {labels} labels")

@@ -1,0 +1,102 @@
+"""Run records: one versioned JSON file per run, written atomically."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pseudobench.errors import BenchError
+
+FORMAT = 1
+KIND = "pseudobench.run"
+
+
+class Store:
+    """A folder of run records."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def prepare(self) -> None:
+        """Make the folder if need be; raise unless records can be written there."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".try-"):
+                pass
+        except OSError as error:
+            raise BenchError(f"can't write to the results folder {self.folder}: {error.strerror}") from None
+
+    def path(self, run_id: str) -> Path:
+        """Where a run's record is."""
+        return self.folder / f"{run_id}.json"
+
+    def load(self, run_id: str) -> dict[str, Any] | None:
+        """A run's record, or None if there is none."""
+        path = self.path(run_id)
+        return read_record(path) if path.exists() else None
+
+    def save(self, record: Mapping[str, Any]) -> None:
+        """Write a record whole or not at all."""
+        text = json.dumps(record, indent=1, allow_nan=False) + "\n"
+        path = self.path(record["run_id"])
+        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Every record below the folder, by path."""
+        if not self.folder.is_dir():
+            raise BenchError(f"there is no results folder {self.folder}; `bench run` makes one")
+        for path in sorted(self.folder.rglob("*.json")):
+            yield read_record(path)
+
+    def find(self, text: str) -> dict[str, Any]:
+        """The one record whose run id starts with ``text`` or contains it."""
+        if not self.folder.is_dir():
+            raise BenchError(f"there is no results folder {self.folder}; `bench run` makes one")
+        paths = sorted(self.folder.rglob("*.json"))
+        for fits in (str.__eq__, str.startswith, str.__contains__):
+            matches = [path for path in paths if fits(path.stem, text)]
+            if len(matches) == 1:
+                return read_record(matches[0])
+            if matches:
+                some = ", ".join(path.stem for path in matches[:3])
+                raise BenchError(f"{len(matches)} runs fit {text!r} (such as {some}); give more of the name")
+        raise BenchError(f"there is no run {text!r} in {self.folder}; `bench table --runs` lists them")
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """A record from its file; raises on anything else, and on a format that this version does not know."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BenchError(f"can't read {path}: {error.strerror}") from None
+    except ValueError:
+        raise BenchError(f"{path} is not a run record (broken JSON); move it away") from None
+    if not isinstance(record, dict) or record.get("kind") != KIND:
+        raise BenchError(f"{path} is not a run record of pseudobench; move it away")
+    if record.get("format") != FORMAT:
+        raise BenchError(
+            f"{path} has record format {record.get('format')}, this pseudobench reads {FORMAT}; "
+            "take the version of pseudobench that wrote it"
+        )
+    return record
+
+
+def without_times(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record without what differs from one execution to the next: clock times and durations."""
+    rounds = [{key: value for key, value in each.items() if key != "seconds"} for each in record["rounds"]]
+    kept = {key: value for key, value in record.items() if key not in ("started", "finished", "seconds")}
+    return {**kept, "rounds": rounds}

@@ -1,0 +1,175 @@
+"""Records to pandas to text: one row per run, then one row per method with means and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from scipy import stats
+
+from pseudobench.errors import BenchError
+from pseudobench.parameters import suggest
+
+if TYPE_CHECKING:
+    from pseudobench.columns import Column
+    from pseudobench.registry import Registry
+
+#: What tells one row of a table from another. Those that are the same everywhere go into the caption instead.
+IDENTITY = ("dataset", "labels", "backbone", "preset", "calibration", "settings", "method")
+DEFAULT_COLUMNS = ("accuracy", "ece", "selected", "precision", "neg-precision", "coverage", "set-size")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A mean over ``n`` seeds and the half width of its 95 % interval (NaN where n is 1)."""
+
+    mean: float
+    half: float
+    n: int
+
+    def text(self, column: Column) -> str:
+        """As it is shown: scaled, rounded, with the interval."""
+        if not self.n:
+            return "–"
+        mean = f"{self.mean * column.scale:.{column.digits}f}"
+        return mean if math.isnan(self.half) else f"{mean} ± {self.half * column.scale:.{column.digits}f}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A summary: what all rows share, the rows' identity, and their cells by column."""
+
+    caption: Mapping[str, str]
+    keys: tuple[str, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[tuple[str, ...], Mapping[str, Cell], str], ...]  # identity, cells, runs
+
+    @property
+    def header(self) -> list[str]:
+        """Column headings."""
+        return [*self.keys, *(column.name for column in self.columns), "runs"]
+
+    def texts(self) -> list[list[str]]:
+        """The rows as they are shown."""
+        return [
+            [*identity, *(cells[column.name].text(column) for column in self.columns), runs]
+            for identity, cells, runs in self.rows
+        ]
+
+
+def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFrame:
+    """One row per record: identity, status and the raw value of every column."""
+    columns = [entry.component for entry in registry.of("columns")]
+    rows = []
+    for record in records:
+        spec = record["spec"]
+        overrides = [f"{key}={_plain(value)}" for key, value in spec["overrides"].items()]
+        rows.append(
+            {
+                "run_id": record["run_id"],
+                "dataset": spec["dataset"],
+                "labels": spec["labels"],
+                "backbone": spec["backbone"],
+                "preset": spec["preset"],
+                "calibration": (spec["settings"].get("calibration") or {}).get("policy", "none"),
+                "settings": ", ".join(each for each in overrides if not each.startswith("calibration.policy")),
+                "method": spec["method"],
+                "seed": spec["seed"],
+                "status": record["status"],
+                "error": (record.get("error") or {}).get("message"),
+                **{column.name: _read(column, record) for column in columns},
+            }
+        )
+    names = ["run_id", *IDENTITY, "seed", "status", "error", *(column.name for column in columns)]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _read(column: Column, record: Mapping[str, Any]) -> float:
+    value = column.read(record) if record["rounds"] else None
+    return math.nan if value is None else float(value)
+
+
+def pick_columns(registry: Registry, names: Sequence[str]) -> tuple[Column, ...]:
+    """Columns by name."""
+    known = {entry.name: entry.component for entry in registry.of("columns")}
+    for name in names:
+        if name not in known:
+            raise BenchError(f"there is no column {name!r}{suggest(name, known)}")
+    return tuple(known[name] for name in names)
+
+
+def summarize(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
+    """Means over seeds with 95 % t intervals. Columns with no value at all are left out; failures are counted."""
+    if runs.empty:
+        raise BenchError("there are no run records to tabulate; `bench run` makes some")
+    varying = [key for key in IDENTITY[:-1] if key not in _constant(runs)]
+    keys = (*varying, "method")
+    done = runs[runs["status"] == "done"]
+    shown = tuple(column for column in columns if bool(done[column.name].notna().any()))
+    rows = []
+    for identity, group in runs.groupby(list(keys), sort=False):
+        finished = group[group["status"] == "done"]
+        failed = len(group) - len(finished)
+        cells = {column.name: cell(finished[column.name].dropna().tolist()) for column in shown}
+        runs_text = f"{len(finished)}" + (f" + {failed} not done" if failed else "")
+        rows.append((tuple(str(part) for part in identity), cells, runs_text))
+    caption = {key: str(value) for key, value in _constant(runs).items() if key != "method" and value != ""}
+    return Table(caption, keys, shown, tuple(rows))
+
+
+def _constant(runs: pd.DataFrame) -> dict[str, Any]:
+    """Identity keys with one value. Methods without calibration (`none`) do not make calibration vary."""
+    constant = {}
+    for key in IDENTITY:
+        values = list(dict.fromkeys(runs[key]))
+        if key == "calibration" and len(values) > 1:
+            values = [value for value in values if value != "none"]
+        if len(values) == 1:
+            constant[key] = values[0]
+    return constant
+
+
+def cell(values: Sequence[float]) -> Cell:
+    """The mean and its t interval."""
+    n = len(values)
+    if not n:
+        return Cell(math.nan, math.nan, 0)
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Cell(mean, math.nan, 1)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    return Cell(mean, float(stats.t.ppf(0.975, n - 1)) * deviation / math.sqrt(n), n)
+
+
+def to_markdown(table: Table) -> str:
+    """A Markdown table with its caption."""
+    lines = [caption_line(table), ""]
+    lines.append("| " + " | ".join(table.header) + " |")
+    aligns = ["---"] * len(table.keys) + ["---:"] * (len(table.columns) + 1)
+    lines.append("| " + " | ".join(aligns) + " |")
+    lines += ["| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in table.texts()]
+    return "\n".join(lines) + "\n"
+
+
+def caption_line(table: Table) -> str:
+    """What all rows share, and how to read the cells."""
+    shared = ", ".join(f"{key} {value}" for key, value in table.caption.items())
+    return f"{shared}; mean ± half of the 95 % t interval over seeds"
+
+
+def to_values(table: Table) -> pd.DataFrame:
+    """The table as numbers: mean, half interval and n of every column, unscaled."""
+    rows = []
+    for identity, cells, _ in table.rows:
+        row: dict[str, Any] = dict(zip(table.keys, identity, strict=True))
+        for name, value in cells.items():
+            row |= {name: value.mean, f"{name}_half95": value.half, f"{name}_n": value.n}
+        rows.append({**table.caption, **row})
+    return pd.DataFrame(rows)

@@ -1,0 +1,93 @@
+"""Training on labels alone, and plain pseudo-labeling (Lee 2013): the baselines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pseudobench import Estimate, Method, PseudoLabels, Selection, hookimpl, param
+
+if TYPE_CHECKING:
+    from pseudobench import Context, Pool, PredictionSets
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """One pass without dropout: the softmax outputs, and no uncertainty (zero everywhere)."""
+
+    name: ClassVar[str] = "softmax"
+    needs_sets: ClassVar[bool] = False
+
+    def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
+        """Estimate every sample of the pool."""
+        probs = pool.logits().softmax(1)
+        return Estimate(probs, probs.new_zeros(probs.shape))
+
+
+@dataclass(frozen=True)
+class HardThreshold:
+    """Eq. 3: the pseudo-label is 1 for classes with probability of at least gamma."""
+
+    name: ClassVar[str] = "hard"
+    needs_sets: ClassVar[bool] = False
+    gamma: float | None = param(None, "threshold; none: each sample's largest probability, its argmax", low=0, high=1)
+
+    def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
+        """Give every sample of the pool its pseudo-label."""
+        from pseudobench.selection import argmax_mask
+
+        if self.gamma is None:
+            return PseudoLabels(argmax_mask(estimate.probs))
+        return PseudoLabels(estimate.probs >= self.gamma)
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """Plain high-confidence selection: positives with probability of at least tau, no negatives."""
+
+    name: ClassVar[str] = "confidence"
+    needs_sets: ClassVar[bool] = False
+    # UPS's own tau_p, so that pl and ups differ by uncertainty and negatives, not by a threshold.
+    tau: float = param(0.7, "confidence that a pseudo-label needs", low=0, high=1)
+
+    def select(
+        self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
+    ) -> Selection:
+        """Choose positives."""
+        positive = labels.target & (estimate.probs >= self.tau)
+        return Selection(positive, positive.new_zeros(positive.shape))
+
+
+@hookimpl
+def bench_estimators() -> list[type[Softmax]]:
+    """Offer the plain softmax."""
+    return [Softmax]
+
+
+@hookimpl
+def bench_labelers() -> list[type[HardThreshold]]:
+    """Offer hard pseudo-labels."""
+    return [HardThreshold]
+
+
+@hookimpl
+def bench_selectors() -> list[type[Confidence]]:
+    """Offer selection by confidence."""
+    return [Confidence]
+
+
+@hookimpl
+def bench_methods() -> list[Method]:
+    """Offer the baselines."""
+    return [
+        Method("supervised", "labels only: the budget's labels and nothing else, the floor"),
+        Method("fully-supervised", "every training image with its true label, the ceiling", labels="all"),
+        Method(
+            "pl",
+            "plain pseudo-labeling: confident argmax labels",
+            estimator="softmax",
+            labeler="hard",
+            selector="confidence",
+            reference="Lee, Pseudo-Label: The Simple and Efficient Semi-Supervised Learning Method, 2013",
+        ),
+    ]

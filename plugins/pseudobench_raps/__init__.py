@@ -1,0 +1,215 @@
+"""RAPS prediction sets (Angelopoulos et al., ICLR 2021) and UPS-RAPS, which labels with them (Moezzi)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pseudobench import Estimate, Method, PseudoLabels, Selection, hookimpl, param
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from pseudobench import Context, Fold, Pool, PredictionSets
+    from pseudobench_raps.platt import Temperature
+    from pseudobench_raps.sets import RapsSets
+
+
+@dataclass(frozen=True)
+class Platt:
+    """Platt scaling with one parameter, the temperature (Algorithm 1, line 2)."""
+
+    name: ClassVar[str] = "platt"
+    smoothing: bool = param(
+        True, "Platt's own smoothed targets, which keep the temperature finite when every point is predicted right"
+    )
+
+    def fit(self, logits: Tensor, labels: Tensor) -> Temperature:
+        """Learn the temperature from calibration points."""
+        from pseudobench_raps.platt import fit_temperature
+
+        return fit_temperature(logits, labels, smoothing=self.smoothing)
+
+
+@dataclass(frozen=True)
+class Unscaled:
+    """No scaling: the network's own probabilities."""
+
+    name: ClassVar[str] = "unscaled"
+
+    def fit(self, logits: Tensor, labels: Tensor) -> Temperature:
+        """A temperature of 1, whatever the data."""
+        from pseudobench_raps.platt import Temperature
+
+        return Temperature(1.0)
+
+
+@dataclass(frozen=True)
+class Raps:
+    """RAPS: regularized adaptive prediction sets (Eq. 1 and Eq. 2)."""
+
+    name: ClassVar[str] = "raps"
+    scaling: ClassVar[str] = "platt"
+    alpha: float = param(0.1, "share of sets that may miss the true class", low=0, high=1, exclusive=True)
+    k_reg: int = param(2, "ranks beyond this one are penalised", low=0)
+    lam: float = param(0.05, "penalty per rank (lambda)", low=0)
+    tune: float = param(
+        0.0, "share of the calibration points that choose k_reg and lam instead, and nothing else", low=0, high=0.9
+    )
+    randomized: bool = param(True, "draw u for each sample; false: u = 1, larger sets")
+    allow_empty: bool = param(True, "keep empty sets; false: they get the most probable class")
+
+    def calibrate(self, folds: Sequence[Fold[Pool]], context: Context) -> RapsSets:
+        """Find the threshold on calibration data."""
+        from pseudobench_raps.sets import calibrate
+
+        return calibrate(self, folds, context)
+
+
+@dataclass(frozen=True)
+class SetSize:
+    """The size of a sample's prediction set as the uncertainty of all its classes."""
+
+    name: ClassVar[str] = "set-size"
+    needs_sets: ClassVar[bool] = True
+
+    def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
+        """Estimate every sample of the pool."""
+        assert sets is not None
+        probs = pool.logits().softmax(1)
+        return Estimate(probs, sets.sizes[:, None].to(probs.dtype).expand_as(probs))
+
+
+@dataclass(frozen=True)
+class SetLabeler:
+    """Eq. 7: every class in the set is a label."""
+
+    name: ClassVar[str] = "set"
+    needs_sets: ClassVar[bool] = True
+
+    def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
+        """Give every sample of the pool its pseudo-label."""
+        assert sets is not None
+        return PseudoLabels(sets.mask)
+
+
+@dataclass(frozen=True)
+class SetArgmax:
+    """Eq. 9: the most probable class, if it is in the set; an empty set gives no label."""
+
+    name: ClassVar[str] = "set-argmax"
+    needs_sets: ClassVar[bool] = True
+
+    def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
+        """Give every sample of the pool its pseudo-label."""
+        from pseudobench.selection import argmax_mask
+
+        assert sets is not None
+        return PseudoLabels(sets.mask & argmax_mask(sets.probs))
+
+
+@dataclass(frozen=True)
+class Complement:
+    """Positives by Eq. 4; the classes outside a sample's set are its negatives."""
+
+    name: ClassVar[str] = "complement"
+    needs_sets: ClassVar[bool] = True
+    tau_p: float = param(0.7, "a positive has at least this probability", low=0, high=1)
+    kappa_p: float = param(0.05, "a positive has at most this uncertainty", low=0)
+    balance_rounds: int = param(6, "rounds in which each class gets equally many positives, from the first", low=0)
+    balance_floor: int = param(25, "positives of a class that balancing never goes below", low=1)
+
+    def select(
+        self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
+    ) -> Selection:
+        """Choose positives and negatives. An empty set rules nothing out: it has no complement worth the name."""
+        from pseudobench import selection as rules
+
+        assert sets is not None
+        positive = rules.confident_positives(estimate, labels.target, self.tau_p, self.kappa_p)
+        if context.round <= self.balance_rounds:
+            positive = rules.balance(positive, estimate.uncertainty, self.balance_floor)
+        outside = ~sets.mask & sets.mask.any(1, keepdim=True) & ~rules.argmax_mask(estimate.probs)
+        return rules.either(positive, outside)
+
+
+@dataclass(frozen=True)
+class Singleton:
+    """Exactly the samples whose set holds one class, with that class."""
+
+    name: ClassVar[str] = "singleton"
+    needs_sets: ClassVar[bool] = True
+
+    def select(
+        self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
+    ) -> Selection:
+        """Choose positives."""
+        assert sets is not None
+        positive = labels.target & sets.mask & (sets.sizes == 1)[:, None]
+        return Selection(positive, positive.new_zeros(positive.shape))
+
+
+@hookimpl
+def bench_scalings() -> list[type[Platt] | type[Unscaled]]:
+    """Offer Platt scaling, and leaving it out."""
+    return [Platt, Unscaled]
+
+
+@hookimpl
+def bench_set_predictors() -> list[type[Raps]]:
+    """Offer RAPS."""
+    return [Raps]
+
+
+@hookimpl
+def bench_estimators() -> list[type[SetSize]]:
+    """Offer set size as uncertainty."""
+    return [SetSize]
+
+
+@hookimpl
+def bench_labelers() -> list[type[SetLabeler] | type[SetArgmax]]:
+    """Offer labels from sets."""
+    return [SetLabeler, SetArgmax]
+
+
+@hookimpl
+def bench_selectors() -> list[type[Complement] | type[Singleton]]:
+    """Offer selection by sets."""
+    return [Complement, Singleton]
+
+
+_PAPER = "Moezzi, An Uncertainty-Aware Pseudo-Label Selection Framework using Regularized Conformal Prediction"
+
+
+@hookimpl
+def bench_methods() -> list[Method]:
+    """Offer UPS-RAPS and the variants in which sets can matter."""
+    parts = {"scaling": "platt", "sets": "raps", "estimator": "mc-dropout", "labeler": "set-argmax"}
+    return [
+        Method("ups-raps", "the paper: UPS with labels from RAPS sets", **parts, selector="ups", reference=_PAPER),
+        Method(
+            "ups-raps-size",
+            "set size as the uncertainty: positives from one-element sets, negatives from sets of at most two",
+            **{**parts, "estimator": "set-size"},
+            selector="ups",
+            settings={"ups.kappa_p": 1, "ups.kappa_n": 2},
+            reference=_PAPER,
+        ),
+        Method(
+            "ups-raps-complement",
+            "the classes outside the set as negatives",
+            **parts,
+            selector="complement",
+            reference=_PAPER,
+        ),
+        Method(
+            "raps-singleton",
+            "exactly the one-element sets",
+            **{**parts, "estimator": "softmax", "labeler": "set"},
+            selector="singleton",
+            reference=_PAPER,
+        ),
+    ]

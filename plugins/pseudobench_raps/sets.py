@@ -1,0 +1,93 @@
+"""RAPS on pools: which points tune, which calibrate, and sets by one network or by several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from pseudobench import Context, Fold, Pool, PredictionSets, conformal
+from pseudobench.selection import argmax_mask
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from pseudobench_raps import Raps
+
+#: The penalties that tuning tries (those of the RAPS paper).
+PENALTIES = (0.001, 0.01, 0.1, 0.2, 0.5)
+
+
+@dataclass(frozen=True)
+class RapsSets:
+    """RAPS after calibration: the parameters in force and the scores ``[n_k]`` of each fold's points."""
+
+    raps: Raps
+    scores: tuple[Tensor, ...]
+
+    @property
+    def tau(self) -> float:
+        """Eq. 1's threshold; NaN for several folds, which have no common one."""
+        return conformal.conformal_threshold(self.scores[0], self.raps.alpha) if len(self.scores) == 1 else math.nan
+
+    def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
+        """Sets for the images that ``pools[k]`` shows through fold k's network."""
+        raps = self.raps
+        probs = [pool.logits().softmax(1) for pool in pools]
+        u = draw(raps, len(probs[0]), context.generator("raps-predict"))
+        if len(probs) == 1:
+            mask = conformal.set_mask(probs[0], u, self.tau, raps.lam, raps.k_reg)
+        else:
+            classes = [conformal.class_scores(each, u, raps.lam, raps.k_reg) for each in probs]
+            mask = conformal.cross_mask(self.scores, classes, raps.alpha)
+        mean = torch.stack(probs).mean(0)
+        if not raps.allow_empty:
+            mask = mask | (argmax_mask(mean) & ~mask.any(1, keepdim=True))
+        return PredictionSets(mask, mean, self.tau)
+
+
+def calibrate(raps: Raps, folds: Sequence[Fold[Pool]], context: Context) -> RapsSets:
+    """The scores of the calibration points, after tuning on other points where asked for."""
+    generator = context.generator("raps-calibrate")
+    points = [(fold.pool.logits().softmax(1), fold.labels) for fold in folds]
+    if raps.tune:
+        parts = [_part(probs, labels, raps.tune, generator) for probs, labels in points]
+        raps = tuned(raps, torch.cat([t[0] for t, _ in parts]), torch.cat([t[1] for t, _ in parts]), generator)
+        points = [rest for _, rest in parts]
+    scores = tuple(
+        conformal.label_scores(probs, labels, draw(raps, len(labels), generator), raps.lam, raps.k_reg)
+        for probs, labels in points
+    )
+    return RapsSets(raps, scores)
+
+
+def draw(raps: Raps, count: int, generator: Generator) -> Tensor:
+    """Eq. 2's ``u``, one for each sample: uniform, or 1 where sets are not randomized."""
+    return torch.rand(count, generator=generator) if raps.randomized else torch.ones(count)
+
+
+def tuned(raps: Raps, probs: Tensor, labels: Tensor, generator: Generator) -> Raps:
+    """``k_reg`` and ``lam`` chosen on tuning points ``[n, C]``: the rank that covers, then the smallest sets."""
+    if not len(labels):
+        return raps
+    ranks = conformal.ranks(probs, labels) + 1
+    covering = conformal.conformal_threshold(ranks, raps.alpha)
+    k_reg = int(min(covering, probs.shape[1]))
+    u = draw(raps, len(labels), generator)
+    sizes = {}
+    for lam in PENALTIES:
+        tau = conformal.conformal_threshold(conformal.label_scores(probs, labels, u, lam, k_reg), raps.alpha)
+        sizes[lam] = float(conformal.set_mask(probs, u, tau, lam, k_reg).sum(1).double().mean())
+    return replace(raps, k_reg=k_reg, lam=min(PENALTIES, key=lambda lam: sizes[lam]))
+
+
+def _part(
+    probs: Tensor, labels: Tensor, share: float, generator: Generator
+) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """Points for tuning, and the rest for calibration."""
+    order = torch.randperm(len(labels), generator=generator)
+    first, rest = order[: round(share * len(order))], order[round(share * len(order)) :]
+    return (probs[first], labels[first]), (probs[rest], labels[rest])

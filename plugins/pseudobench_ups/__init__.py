@@ -1,0 +1,86 @@
+"""UPS: uncertainty-aware pseudo-label selection (Rizve et al., ICLR 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pseudobench import Estimate, Method, Selection, hookimpl, param
+
+if TYPE_CHECKING:
+    from pseudobench import Context, Pool, PredictionSets, PseudoLabels
+
+
+@dataclass(frozen=True)
+class McDropout:
+    """MC-dropout: the mean of several passes with dropout, and their standard deviation as the uncertainty."""
+
+    name: ClassVar[str] = "mc-dropout"
+    needs_sets: ClassVar[bool] = False
+    passes: int = param(10, "stochastic passes; the deviation is the unbiased one, so at least 2", low=2)
+    negative_temperature: float = param(
+        2.0, "temperature that softens what the rule for negatives reads", low=0, exclusive=True
+    )
+
+    def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
+        """Estimate every sample of the pool."""
+        from pseudobench_ups.moments import estimate_from_samples
+
+        samples = pool.samples(self.passes, context.seed_for("mc-dropout"))
+        return estimate_from_samples(samples, self.negative_temperature)
+
+
+@dataclass(frozen=True)
+class Ups:
+    """Eq. 4: positives that are probable and certain, negatives that are improbable and certain."""
+
+    name: ClassVar[str] = "ups"
+    needs_sets: ClassVar[bool] = False
+    tau_p: float = param(0.7, "a positive has at least this probability", low=0, high=1)
+    tau_n: float = param(0.05, "a negative has at most this probability", low=0, high=1)
+    kappa_p: float = param(0.05, "a positive has at most this uncertainty", low=0)
+    kappa_n: float = param(0.005, "a negative has at most this uncertainty", low=0)
+    negatives: bool = param(True, "select negatives at all")
+    balance_rounds: int = param(6, "rounds in which each class gets equally many positives, from the first", low=0)
+    balance_floor: int = param(25, "positives of a class that balancing never goes below", low=1)
+
+    def select(
+        self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
+    ) -> Selection:
+        """Choose positives and negatives."""
+        from pseudobench import selection as rules
+
+        positive = rules.confident_positives(estimate, labels.target, self.tau_p, self.kappa_p)
+        if context.round <= self.balance_rounds:
+            positive = rules.balance(positive, estimate.uncertainty, self.balance_floor)
+        if not self.negatives:
+            return Selection(positive, positive.new_zeros(positive.shape))
+        negative = rules.confident_negatives(estimate, labels.target, self.tau_n, self.kappa_n)
+        return rules.either(positive, negative)
+
+
+@hookimpl
+def bench_estimators() -> list[type[McDropout]]:
+    """Offer MC-dropout."""
+    return [McDropout]
+
+
+@hookimpl
+def bench_selectors() -> list[type[Ups]]:
+    """Offer the rule of UPS."""
+    return [Ups]
+
+
+@hookimpl
+def bench_methods() -> list[Method]:
+    """Offer UPS."""
+    return [
+        Method(
+            "ups",
+            "UPS: confident and certain labels by MC-dropout, negatives too",
+            estimator="mc-dropout",
+            labeler="hard",
+            selector="ups",
+            reference="Rizve et al., In Defense of Pseudo-Labeling, ICLR 2021",
+        )
+    ]

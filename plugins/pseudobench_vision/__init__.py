@@ -1,0 +1,45 @@
+"""Image datasets, and small backbones registered with timm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pseudobench import Backbone, hookimpl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pseudobench import Dataset
+
+
+@dataclass(frozen=True)
+class Digits:
+    """1,797 real handwritten digits of 8 x 8 pixels, embedded in scikit-learn (UCI optdigits test set)."""
+
+    name: ClassVar[str] = "digits"
+    classes: ClassVar[int] = 10
+    train_size: ClassVar[int] = 1201
+    test_size: ClassVar[int] = 596
+    default_labels: ClassVar[int] = 50
+    backbone: ClassVar[str] = "digits_cnn"
+    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {}
+
+    def load(self, data_dir: Path) -> Dataset:
+        """Read it out of the scikit-learn package."""
+        from pseudobench_vision.digits import load_digits
+
+        return load_digits(self.name)
+
+
+@hookimpl
+def bench_datasets() -> list[type[Digits]]:
+    """Offer the image datasets."""
+    return [Digits]
+
+
+@hookimpl
+def bench_backbones() -> list[Backbone]:
+    """Offer the small backbones."""
+    return [Backbone("digits_cnn", "pseudobench_vision.networks", "three convolutions for 8 x 8 images")]

@@ -24,11 +24,11 @@ def run(
     backbone: str | None = None,
     preset: str | None = None,
     calibration: str | None = None,
+    validation: bool = False,
     settings: Mapping[str, Value] | None = None,
     results: str | os.PathLike[str] | None = None,
     data_dir: str | os.PathLike[str] | None = None,
     device: str = "auto",
-    threads: int | None = None,
     force: bool = False,
 ) -> pd.DataFrame:
     """Run every method on every dataset, label count and seed; one row per run (see `load_results`).
@@ -51,12 +51,13 @@ def run(
         "backbone": backbone,
         "preset": preset,
         "calibration": calibration,
+        "validation": validation,
         "results": None if results is None else os.fspath(results),
         "set": dict(settings or {}),
     }
     experiment = experiment_from(asked)
     store = Store(results_folder(experiment.results))
-    runner = Runner(registry, plugins, store, Listener(), data_folder(data_dir), device, threads, force)
+    runner = Runner(registry, plugins, store, Listener(), data_folder(data_dir), device, force)
     return frame(runner.run(experiment.specs(registry)), registry)
 
 

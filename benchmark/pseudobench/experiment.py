@@ -27,6 +27,7 @@ class Experiment:
     seeds: tuple[int, ...] = (0, 1, 2)
     backbone: str | None = None
     preset: str = "cpu"
+    validation: bool = False
     settings: Mapping[str, Value] = field(default_factory=dict)
     results: str | None = None
 
@@ -42,6 +43,7 @@ class Experiment:
                 labels=labels,
                 backbone=self.backbone,
                 preset=self.preset,
+                validation=self.validation,
                 settings=self.settings,
             )
             for dataset in self.datasets
@@ -123,6 +125,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "seeds": parse_seeds,
     "backbone": str,
     "preset": str,
+    "validation": bool,
     "calibration": str,
     "results": str,
 }

@@ -75,12 +75,12 @@ class Parameter:
         return parsed
 
     def _convert(self, value: Value) -> Value:
-        if value is None or str(value).lower() == "none":
-            if not self.optional:
-                raise ValueError
+        if self.optional and (value is None or str(value).lower() == "none"):
             return None
+        if value is None:
+            raise TypeError
         if self.kind == "bool":
-            return {"true": True, "false": False}[str(value).lower()] if str(value).lower() in _BOOLS else _no()
+            return _BOOLS[str(value).lower()] if str(value).lower() in _BOOLS else _no()
         if isinstance(value, bool):
             raise TypeError
         if self.kind == "int":
@@ -98,7 +98,7 @@ class Parameter:
         return low < value < high if self.exclusive else low <= value <= high
 
 
-_BOOLS = ("true", "false")
+_BOOLS = {"true": True, "false": False}
 
 
 def _no() -> Value:

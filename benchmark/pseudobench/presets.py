@@ -24,6 +24,9 @@ class Recipe:
     cosine: float = param(0.4375, "share of a cosine's half period that the rate falls along", low=0, high=1)
     dropout: float = param(0.3, "drop rate of the backbone; MC-dropout draws with it too", low=0, high=0.95)
     augment: str = param("weak", "augmentation of training images", choices=("none", "weak"))
+    threads: int | None = param(
+        None, "threads of torch on the CPU; none: all cores, and the last bits then depend on their number", low=1
+    )
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from pseudobench.environment import describe_environment, pick_device, set_up
 from pseudobench.errors import BenchError
 from pseudobench.listeners import Listener
 from pseudobench.networks import check_backbone
-from pseudobench.presets import Calibration
+from pseudobench.presets import Calibration, Recipe
 from pseudobench.recorder import Recorder
 from pseudobench.rounds import Run, run_rounds
-from pseudobench.splits import make_split
+from pseudobench.splits import make_split, with_validation
 from pseudobench.store import FORMAT, KIND, Store
 
 if TYPE_CHECKING:
@@ -39,14 +39,12 @@ class Runner:
     listener: Listener
     data_dir: Path
     device: str = "auto"
-    threads: int | None = None
     force: bool = False
 
     def run(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         """The records of ``specs``, from the store where they are finished, else by running."""
         self.store.prepare()
         device = pick_device(self.device)
-        set_up(device, self.threads)
         for backbone in dict.fromkeys(spec.backbone for spec in specs):
             check_backbone(self.registry, backbone)
         stored = {} if self.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
@@ -55,19 +53,26 @@ class Runner:
         self.listener.experiment_started(len(specs), len(finished))
         records = []
         for spec in specs:
-            record = finished.get(spec.run_id) or self._execute(spec, datasets[spec.dataset], device)
+            record = finished.get(spec.run_id) or self._execute(spec, datasets[spec.dataset, spec.evaluates_on], device)
             records.append(record)
         self.listener.experiment_finished()
         return records
 
-    def _load(self, specs: Sequence[RunSpec], finished: dict[str, Any]) -> dict[str, Dataset]:
-        names = dict.fromkeys(spec.dataset for spec in specs if spec.run_id not in finished)
-        return {name: self.registry.get("datasets", name)().load(self.data_dir) for name in names}
+    def _load(self, specs: Sequence[RunSpec], finished: dict[str, Any]) -> dict[tuple[str, str], Dataset]:
+        """The datasets of the runs that are still to do, by name and by what they are evaluated on."""
+        loaded = {}
+        for spec in specs:
+            key = spec.dataset, spec.evaluates_on
+            if spec.run_id not in finished and key not in loaded:
+                data = self.registry.get("datasets", spec.dataset)().load(self.data_dir)
+                loaded[key] = with_validation(data) if spec.evaluates_on == "validation" else data
+        return loaded
 
     def _execute(self, spec: RunSpec, data: Dataset, device: torch.device) -> dict[str, Any]:
         """Run one spec; its record is written after every round, and says how it ended."""
         self.listener.run_started(spec)
         self.plugins.notify("bench_run_started", spec=spec)
+        set_up(device, spec.group(Recipe).threads)
         start = time.perf_counter()
         split = split_for(spec, data)
         record = new_record(spec, data, split, device)

@@ -13,6 +13,7 @@ from pseudobench.methods import STAGES, Method
 from pseudobench.parameters import Value, checked, defaults, suggest
 from pseudobench.presets import GROUPS, PRESETS
 from pseudobench.registry import Registry
+from pseudobench.splits import VALIDATION_SHARE
 
 Group = TypeVar("Group")
 
@@ -33,6 +34,7 @@ class RunSpec:
     preset: str
     stages: Mapping[str, str]
     trains_on: str
+    evaluates_on: str
     settings: Mapping[str, Mapping[str, Value]]
     overrides: Mapping[str, Value] = field(default_factory=dict)
 
@@ -68,6 +70,7 @@ def resolve(
     labels: int | None = None,
     backbone: str | None = None,
     preset: str = "cpu",
+    validation: bool = False,
     settings: Mapping[str, Value] | None = None,
 ) -> RunSpec:
     """Fill in and check every choice. Later ones win: defaults, preset, dataset's preset, method, user."""
@@ -83,7 +86,7 @@ def resolve(
     before = _flat(values)
     _apply(values, groups, settings or {})
     overrides = {key: value for key, value in _flat(values).items() if value != before[key]}
-    check_labels(source, budget, values.get("calibration"))
+    check_labels(source, budget, values.get("calibration"), validation=validation)
     return RunSpec(
         dataset=dataset,
         labels=budget,
@@ -93,6 +96,7 @@ def resolve(
         preset=preset,
         stages=chosen.stages,
         trains_on=chosen.labels,
+        evaluates_on="validation" if validation else "test",
         settings=values,
         overrides=overrides,
     )
@@ -138,9 +142,13 @@ def check_settings(registry: Registry, methods: list[str], settings: Mapping[str
         checked(group, used[group], {name: value})
 
 
-def check_labels(source: Any, labels: int, calibration: Mapping[str, Value] | None) -> None:
+def check_labels(
+    source: Any, labels: int, calibration: Mapping[str, Value] | None, *, validation: bool = False
+) -> None:
     """Raise unless the dataset has that many labels to give, evenly over classes and enough for calibration."""
     classes, size = source.classes, source.train_size
+    if validation:
+        size -= size // VALIDATION_SHARE
     if labels > size:
         raise BenchError(f"--labels {labels}: {source.name} has {size} training images")
     if labels < classes:

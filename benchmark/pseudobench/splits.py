@@ -9,8 +9,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
-from pseudobench.types import Split
+from pseudobench.types import Dataset, Split
+
+
+#: One training image in this many is for validation, where that is asked for.
+VALIDATION_SHARE = 5
+
+
+def with_validation(data: Dataset) -> Dataset:
+    """The dataset with part of its training images in place of the test images, for choices that must not see those."""
+    order = shuffled(range(len(data.train_labels)), data.name, "validation")
+    count = len(order) // VALIDATION_SHARE
+    held, kept = sorted(order[:count]), sorted(order[count:])
+    return replace(
+        data,
+        train_images=data.train_images[kept],
+        train_labels=data.train_labels[kept],
+        test_images=data.train_images[held],
+        test_labels=data.train_labels[held],
+    )
 
 
 def shuffled(indices: Sequence[int], *names: str | int) -> list[int]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pseudobench.registry import Registry
 
 #: What tells one row of a table from another. Those that are the same everywhere go into the caption instead.
-IDENTITY = ("dataset", "labels", "backbone", "preset", "calibration", "settings", "method")
+IDENTITY = ("dataset", "evaluated on", "labels", "backbone", "preset", "calibration", "settings", "method")
 DEFAULT_COLUMNS = ("accuracy", "ece", "selected", "precision", "neg-precision", "coverage", "set-size")
 
 
@@ -71,6 +71,7 @@ def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFr
             {
                 "run_id": record["run_id"],
                 "dataset": spec["dataset"],
+                "evaluated on": spec["evaluates_on"],
                 "labels": spec["labels"],
                 "backbone": spec["backbone"],
                 "preset": spec["preset"],

@@ -49,4 +49,4 @@ def digits_cnn(
     pretrained: bool = False, num_classes: int = 10, in_chans: int = 1, drop_rate: float = 0.0, **_: Any
 ) -> nn.Module:
     """Three convolutions for 8 x 8 images."""
-    return SmallCnn((32, 64, 64), (1, 2, 1), num_classes, in_chans, drop_rate)
+    return SmallCnn((16, 32, 64), (1, 2, 2), num_classes, in_chans, drop_rate)

@@ -35,11 +35,11 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 @click.option("--backbone", help="Any timm model or registered network. [the dataset's own]")
 @click.option("--preset", help="How much compute: smoke or cpu. [cpu]")
 @click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [held-out]")
+@click.option("--validation", is_flag=True, default=None, help="Measure on training images held out, not on test images.")
 @click.option("--set", "settings", multiple=True, metavar="NAME.PARAMETER=VALUE", help="A parameter; repeatable.")
 @click.option("--results", help="Folder for run records. [runs, or PSEUDOBENCH_RESULTS]")
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
-@click.option("--threads", type=click.IntRange(1), help="Threads for torch. [all cores]")
 @click.option("--force", is_flag=True, help="Run again what is finished.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="The runs as JSON on standard output, and nothing else there.")
@@ -48,7 +48,6 @@ def command(
     settings: tuple[str, ...],
     data_dir: str | None,
     device: str,
-    threads: int | None,
     force: bool,
     quiet: bool,
     as_json: bool,
@@ -74,7 +73,7 @@ def command(
 
     store = Store(results_folder(experiment.results))
     listener = console.listener(quiet)
-    runner = Runner(registry, plugins, store, listener, data_folder(data_dir), device, threads, force)
+    runner = Runner(registry, plugins, store, listener, data_folder(data_dir), device, force)
     try:
         runs = frame(runner.run(specs), registry)
     finally:

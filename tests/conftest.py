@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+
+from pseudobench.cli.main import main
+from pseudobench.registry import installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pseudobench.registry import Registry
+
+REFERENCE = Path(__file__).parent / "reference"
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def registry() -> Registry:
+    return installed()[1]
+
+
+@pytest.fixture
+def reference() -> Callable[[str], dict[str, torch.Tensor]]:
+    def load(case: str) -> dict[str, torch.Tensor]:
+        with np.load(REFERENCE / f"{case}.npz") as arrays:
+            return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+    return load
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def bench(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Outcome]:
+    """The command line, in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PSEUDOBENCH_RESULTS", raising=False)
+    monkeypatch.setenv("COLUMNS", "300")
+
+    def call(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        captured = capsys.readouterr()
+        return Outcome(int(stop.value.code or 0), captured.out, captured.err)
+
+    return call

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torchmetrics.functional.classification import multiclass_calibration_error
+
+from pseudobench import metrics
+from pseudobench.tables import cell
+
+
+def case(n=500, classes=7):
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(n, classes, generator=generator) * 3
+    labels = torch.where(torch.rand(n, generator=generator) < 0.6, logits.argmax(1), torch.arange(n) % classes)
+    return logits, labels
+
+
+def test_calibration_error_is_that_of_torchmetrics():
+    logits, labels = case()
+    ours = metrics.expected_calibration_error(metrics.reliability(logits, labels))
+    theirs = multiclass_calibration_error(logits.double().softmax(1), labels, 7, n_bins=15, norm="l1")
+    assert ours == pytest.approx(float(theirs), abs=1e-7)
+
+
+def test_accuracy_and_likelihood():
+    logits = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
+    labels = torch.tensor([0, 0])
+    assert metrics.accuracy(logits, labels) == 0.5
+    expected = (math.log(1 + math.exp(-2)) + math.log(1 + math.exp(1))) / 2
+    assert metrics.negative_log_likelihood(logits, labels) == pytest.approx(expected)
+
+
+def test_reliability_bins_hold_every_sample():
+    logits, labels = case()
+    bins = metrics.reliability(logits, labels)
+    assert sum(bins["count"]) == 500
+    for place, (count, confidence) in enumerate(zip(bins["count"], bins["confidence"], strict=True)):
+        assert not count or place / 15 <= confidence <= (place + 1) / 15
+
+
+def test_share_of_nothing_is_not_a_number_but_none():
+    none = torch.zeros(2, 2, dtype=torch.bool)
+    assert metrics.share(none, none) is None
+    assert metrics.share(none, ~none) == 0.0
+
+
+def test_interval_is_students():
+    result = cell([0.90, 0.92, 0.97])
+    assert result.mean == pytest.approx(0.93)
+    assert result.half == pytest.approx(4.302653 * 0.0360555 / math.sqrt(3), rel=1e-5)
+    assert math.isnan(cell([0.5]).half)

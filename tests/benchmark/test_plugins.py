@@ -1,0 +1,195 @@
+"""Loading plugins and looking up components: broken ones are named, the rest works."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
+
+import pytest
+
+from pseudobench import BenchError, Method, PluginError, hookimpl, hookspecs, param
+from pseudobench.plugins import PluginInfo, load_plugins
+from pseudobench.registry import Registry, build_registry
+
+PLUGINS = Path(__file__).parents[2] / "plugins"
+
+
+def plugin(name="stranger", **hooks):
+    module = ModuleType(name)
+    for hook, function in hooks.items():
+        setattr(module, hook, hookimpl(function))
+    return module
+
+
+def load(*modules):
+    """The bundled plugins and then these."""
+    plugins = load_plugins()
+    for module in modules:
+        plugins.add(module, PluginInfo(module.__name__, f"dist-{module.__name__}", "1.2"))
+    return plugins, build_registry(plugins)
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Selects nothing."""
+
+    name: ClassVar[str] = "anything"
+    needs_sets: ClassVar[bool] = False
+    share: float = param(0.5, "a share", low=0, high=1)
+
+
+def test_bundled_plugins_are_entry_points_and_all_load():
+    plugins = load_plugins()
+    assert set(plugins.infos) == {"pl", "ups", "raps", "vision"} | {p.name for p in entry_points(group="pseudobench")}
+    assert not plugins.broken
+
+
+def test_a_strangers_component_is_listed_with_its_owner():
+    _, registry = load(plugin(bench_selectors=lambda: [Anything]))
+    (entry,) = registry.find("anything")
+    assert (entry.kind, entry.plugin, entry.summary) == ("selectors", "stranger", "Selects nothing.")
+
+
+def raises():
+    raise RuntimeError("no can do")
+
+
+@dataclass
+class NoName:
+    needs_sets: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class BadParameter:
+    name: ClassVar[str] = "bad-parameter"
+    share: float = 0.5
+
+
+@dataclass(frozen=True)
+class Taken:
+    name: ClassVar[str] = "mc-dropout"
+
+
+@pytest.mark.parametrize(
+    ("hooks", "expected"),
+    [
+        ({"bench_selectorz": lambda: []}, "did you mean 'bench_selectors'"),
+        ({"bench_selectors": lambda nonsense: []}, "nonsense"),
+        ({"bench_selectors": raises}, "RuntimeError: no can do"),
+        ({"bench_selectors": lambda: None}, "must return a list"),
+        ({"bench_selectors": lambda: [NoName]}, "needs a `name`"),
+        ({"bench_selectors": lambda: [BadParameter]}, "param(0.5"),
+        ({"bench_selectors": lambda: [Taken]}, "plugin 'ups' supplies it in estimators"),
+        ({"bench_methods": lambda: [Method("pl")]}, "the name 'pl' is taken: plugin 'pl' supplies it"),
+    ],
+)
+def test_a_broken_plugin_is_named_and_the_rest_works(hooks, expected):
+    good = plugin("good", bench_columns=lambda: [])
+    plugins, registry = load(plugin("bad", bench_labelers=lambda: [Anything], **hooks), good)
+    assert [info.name for info in plugins.broken] == ["bad"]
+    assert expected in plugins.broken[0].error
+    assert not registry.find("anything")  # nothing of it is used, not even its sound half
+    assert plugins.infos["good"].error is None
+    assert registry.get("methods", "ups-raps").selector == "ups"
+
+
+def test_a_plugin_that_does_not_import_is_named(tmp_path, monkeypatch):
+    (tmp_path / "explodes.py").write_text("import a_module_that_is_not_there\n")
+    info = tmp_path / "explodes-0.3.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: explodes\nVersion: 0.3\n")
+    (info / "entry_points.txt").write_text("[pseudobench]\nexplodes = explodes\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugins = load_plugins()
+    (broken,) = plugins.broken
+    assert (broken.name, broken.distribution, broken.version) == ("explodes", "explodes", "0.3")
+    assert "a_module_that_is_not_there" in broken.error
+    assert build_registry(plugins).get("methods", "ups")
+
+
+def test_a_failing_listener_is_a_warning_and_the_others_hear():
+    heard = []
+
+    def fails(spec):
+        raise ValueError("deaf")
+
+    def hears(spec):
+        heard.append(spec)
+
+    plugins, _ = load(plugin("first", bench_run_started=fails), plugin("second", bench_run_started=hears))
+    with pytest.warns(RuntimeWarning, match="'first' failed in bench_run_started: ValueError: deaf"):
+        plugins.notify("bench_run_started", spec="the spec")
+    assert heard == ["the spec"]
+
+
+def test_unknown_names_suggest_or_list(registry):
+    with pytest.raises(BenchError, match="did you mean 'ups-raps'"):
+        registry.get("methods", "ups-rasp")
+    with pytest.raises(BenchError, match="known: digits"):
+        registry.get("datasets", "zzz")
+
+
+def test_the_same_name_twice_raises():
+    registry = Registry()
+    registry.add("selectors", Anything, "first")
+    with pytest.raises(PluginError, match="'first' supplies it in selectors"):
+        registry.add("estimators", Anything, "second")
+
+
+def test_a_composition_is_the_method_of_the_same_parts(registry):
+    composed, named = registry.method("mc-dropout+raps+set-argmax+ups"), registry.method("ups-raps")
+    assert composed.stages == named.stages
+    assert registry.method("unscaled+raps+set-argmax+ups").scaling == "unscaled"
+    assert registry.method("mc-dropout+ups").stages == registry.method("ups").stages
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("set-size+hard+ups", "needs a set predictor; add one of: raps"),
+        ("mc-dropout+hard", "needs a selector"),
+        ("mc-dropout+softmax+ups", "names two estimators"),
+        ("mc-droput+ups", "did you mean 'mc-dropout'"),
+    ],
+)
+def test_bad_compositions(registry, text, message):
+    with pytest.raises(BenchError, match=message):
+        registry.method(text)
+
+
+def test_bundled_plugins_use_the_public_api_alone():
+    """They import `pseudobench`, its two documented modules, themselves, and third parties: no internals."""
+    public = {"pseudobench", "pseudobench.conformal", "pseudobench.selection"}
+    for path in PLUGINS.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            for name in names:
+                internal = name.split(".")[0] == "pseudobench" and name not in public
+                foreign = name.startswith("pseudobench_") and name.split(".")[0] != path.relative_to(PLUGINS).parts[0]
+                assert not internal, f"{path.name} imports {name}"
+                assert not foreign, f"{path.name} imports {name}"
+
+
+def test_every_hook_is_documented():
+    hooks = [value for name, value in vars(hookspecs).items() if name.startswith("bench_")]
+    assert len(hooks) > 10
+    for hook in hooks:
+        assert inspect.getdoc(hook)
+
+
+def test_every_component_and_parameter_says_what_it_is(registry):
+    from pseudobench.parameters import parameters
+
+    for entry in registry:
+        assert entry.summary, entry.name
+        if isinstance(entry.component, type):
+            assert all(parameter.meaning for parameter in parameters(entry.component))

@@ -1,0 +1,162 @@
+"""Running and training networks."""
+
+from __future__ import annotations
+
+import pytest
+import timm
+import torch
+from torch import nn
+
+from pseudobench import RunFailed, augment
+from pseudobench.fit import TrainingSet, fit, pass_length, stream
+from pseudobench.networks import make_network
+from pseudobench.pool import NetworkPool, Normalizer, dropout_on
+from pseudobench.presets import Recipe
+
+CPU = torch.device("cpu")
+NORMALIZE = Normalizer(((0.5,), (0.25,)), CPU)
+
+
+@pytest.fixture
+def network(registry):
+    return make_network(registry, "digits_cnn", classes=4, channels=1, dropout=0.3, seed=0, device=CPU)
+
+
+def images(n=30, seed=0, channels=1, size=8):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, 256, (n, channels, size, size), generator=generator, dtype=torch.uint8)
+
+
+def training_set(n=40, classes=4, negatives=0):
+    labels = torch.arange(n) % classes
+    positive = nn.functional.one_hot(labels, classes).bool()
+    negative = torch.zeros_like(positive)
+    if negatives:
+        positive[-negatives:], negative[-negatives:, 0] = False, True
+    pictures = (labels * 60).to(torch.uint8)[:, None, None, None].expand(n, 1, 8, 8).contiguous()
+    return TrainingSet(pictures, positive, negative)
+
+
+def test_normalizer_gives_mean_0_and_deviation_1():
+    pixels = images(200, channels=3)
+    moments = tuple((pixels.double() / 255).mean((0, 2, 3)).tolist()), tuple(
+        (pixels.double() / 255).transpose(0, 1).flatten(1).std(1).tolist()
+    )
+    out = Normalizer(moments, CPU)(pixels)
+    torch.testing.assert_close(out.mean((0, 2, 3)), torch.zeros(3), atol=1e-5, rtol=0)
+    torch.testing.assert_close(out.transpose(0, 1).flatten(1).std(1), torch.ones(3), atol=1e-5, rtol=0)
+
+
+def test_logits_do_not_depend_on_batches(network):
+    whole = NetworkPool(network, images(), NORMALIZE).logits()
+    parts = NetworkPool(network, images(), NORMALIZE, batch_size=7).logits()
+    torch.testing.assert_close(whole, parts)
+
+
+def test_samples_differ_by_pass_and_repeat_by_seed(network):
+    pool = NetworkPool(network, images(), NORMALIZE)
+    first, again, other = (torch.cat(list(pool.samples(5, seed)), 1) for seed in (1, 1, 2))
+    assert first.shape == (5, 30, 4)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert (first.std(0) > 0).all()
+
+
+def test_shared_features_give_the_distribution_of_full_passes(network):
+    """The mean over many passes is what full stochastic passes average to."""
+    pool = NetworkPool(network, images(10), NORMALIZE)
+    assert pool._dropout_is_in_head_only()
+    shared = torch.cat(list(pool.samples(4000, 0)), 1)
+    with dropout_on(network), torch.no_grad():
+        full = torch.stack([network(NORMALIZE(images(10))) for _ in range(4000)])
+    error = (shared.var(0) / 4000 + full.var(0) / 4000).sqrt()
+    assert ((shared.mean(0) - full.mean(0)).abs() < 5 * error).all()
+    torch.testing.assert_close(shared.std(0), full.std(0), rtol=0.12, atol=1e-3)
+
+
+def test_scaling_reaches_logits_and_samples(network):
+    pool = NetworkPool(network, images(), NORMALIZE)
+    scaled = pool.scaled(lambda logits: logits / 2)
+    torch.testing.assert_close(scaled.logits(), pool.logits() / 2)
+    torch.testing.assert_close(next(iter(scaled.samples(3, 0))), next(iter(pool.samples(3, 0))) / 2)
+
+
+@pytest.mark.parametrize("name", ["resnet18", "efficientnet_b0", "vit_tiny_patch16_224", "convnext_atto"])
+def test_mc_dropout_is_real_on_timm_families(registry, name):
+    """timm's heads drop with F.dropout, which switching on nn.Dropout modules would miss."""
+    torch.manual_seed(0)
+    extra = {"img_size": 32} if name.startswith("vit") else {}
+    network = timm.create_model(name, num_classes=4, in_chans=1, drop_rate=0.3, **extra)
+    draws = torch.cat(list(NetworkPool(network, images(4, size=32), NORMALIZE).samples(3, 0)), 1)
+    assert (draws.std(0) > 0).all()
+
+
+def test_batch_norm_stays_as_trained(network):
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    list(NetworkPool(network, images(), NORMALIZE).samples(3, 0))
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+
+
+def test_no_dropout_is_an_error_not_zero_uncertainty(registry):
+    network = make_network(registry, "digits_cnn", classes=4, channels=1, dropout=0.0, seed=0, device=CPU)
+    with pytest.raises(RunFailed, match="no active dropout"):
+        list(NetworkPool(network, images(), NORMALIZE).samples(3, 0))
+
+
+def test_initial_weights_follow_the_seed_and_leave_the_global_stream_alone(registry):
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    one, same, other = (
+        make_network(registry, "digits_cnn", classes=4, channels=1, dropout=0.3, seed=seed, device=CPU)
+        for seed in (0, 0, 1)
+    )
+    assert torch.equal(torch.rand(1), expected)
+    assert torch.equal(one.fc.weight, same.fc.weight)
+    assert not torch.equal(one.fc.weight, other.fc.weight)
+
+
+def test_training_learns_and_repeats_bit_for_bit(registry):
+    data, recipe = training_set(), Recipe(epochs=3, steps=20, batch_size=16, augment="none")
+    logits = []
+    for seed in (0, 0, 1):
+        network = make_network(registry, "digits_cnn", classes=4, channels=1, dropout=0.3, seed=0, device=CPU)
+        fit(network, data, recipe, NORMALIZE, seed=seed)
+        logits.append(NetworkPool(network, data.images, NORMALIZE).logits())
+    assert (logits[0].argmax(1) == data.positive.int().argmax(1)).all()
+    assert torch.equal(logits[0], logits[1])
+    assert not torch.equal(logits[0], logits[2])
+
+
+def test_negatives_alone_teach_what_a_sample_is_not(registry):
+    data = training_set(negatives=20)
+    network = make_network(registry, "digits_cnn", classes=4, channels=1, dropout=0.0, seed=0, device=CPU)
+    fit(network, data, Recipe(epochs=3, steps=20, batch_size=16, augment="none"), NORMALIZE, seed=0)
+    probs = NetworkPool(network, data.images[-4:], NORMALIZE).logits().softmax(1)
+    assert (probs[[1, 2, 3], 0] < 0.05).all()
+
+
+def test_a_diverging_loss_ends_the_run(network):
+    with pytest.raises(RunFailed, match="loss became"):
+        fit(network, training_set(), Recipe(epochs=2, steps=30, lr=1e30), NORMALIZE, seed=0)
+
+
+@pytest.mark.parametrize(("negatives", "length"), [(0, 40), (10, 40), (30, 60)])
+def test_a_pass_repeats_positives_to_match_negatives(negatives, length):
+    data = training_set(negatives=negatives)
+    assert pass_length(data) == length
+    batches = stream(data, length, torch.Generator().manual_seed(0))
+    counts = torch.bincount(next(batches), minlength=40)
+    positives = 40 - negatives
+    assert counts[positives:].tolist() == [1] * negatives
+    wanted = max(positives, negatives)
+    assert counts[:positives].sum() == wanted
+    assert counts[:positives].max() - counts[:positives].min() <= 1
+
+
+def test_crop_shifts_each_image_by_its_own_amount():
+    pictures = torch.arange(64, dtype=torch.uint8).view(1, 1, 8, 8).expand(400, 1, 8, 8).contiguous()
+    out = augment.reflect_crop(pictures, 1, torch.Generator().manual_seed(0))
+    padded = nn.functional.pad(pictures[:1].float(), (1, 1, 1, 1), mode="reflect").to(torch.uint8)[0, 0]
+    windows = {padded[y : y + 8, x : x + 8].contiguous().numpy().tobytes() for y in range(3) for x in range(3)}
+    assert {image[0].contiguous().numpy().tobytes() for image in out} == windows

@@ -1,0 +1,233 @@
+"""Whole runs on real images: what is recorded, what repeats, what stays hidden."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from pseudobench import BenchError
+from pseudobench.listeners import Listener
+from pseudobench.plugins import load_plugins
+from pseudobench.recorder import Recorder
+from pseudobench.registry import build_registry
+from pseudobench.rounds import Run, run_rounds
+from pseudobench.runner import Runner, split_for
+from pseudobench.spec import resolve
+from pseudobench.store import FORMAT, Store, without_times
+from pseudobench_vision import Digits
+
+CPU = torch.device("cpu")
+DATA = Digits().load(None)  # type: ignore[arg-type]
+METHODS = [
+    "supervised",
+    "fully-supervised",
+    "pl",
+    "ups",
+    "ups-raps",
+    "ups-raps-size",
+    "ups-raps-complement",
+    "raps-singleton",
+]
+#: Enough training to select something, few enough steps for a test.
+QUICK = {"recipe.epochs": 2, "recipe.steps": 30, "loop.rounds": 2, "recipe.batch_size": 32, "recipe.threads": 1}
+
+
+def spec_for(registry, method, seed=0, **settings):
+    extra = {key.replace("__", "."): value for key, value in settings.items()}
+    known = registry.method(method)
+    usable = {
+        key: value
+        for key, value in {**QUICK, **extra}.items()
+        if not (key.startswith("loop") and known.selector is None)
+    }
+    return resolve(registry, method=method, dataset="digits", seed=seed, labels=100, settings=usable)
+
+
+def run(registry, spec, data=DATA, split=None):
+    split = split or split_for(spec, data)
+    recorder = Recorder(10, data.train_labels[list(split.unlabeled)], data.test_labels)
+    return list(run_rounds(Run(spec, registry, data, split, CPU), recorder))
+
+
+def runner(tmp_path, listener=None, force=False):
+    plugins = load_plugins()
+    registry = build_registry(plugins)
+    return Runner(registry, plugins, Store(tmp_path), listener or Listener(), tmp_path, "cpu", force)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_runs_and_records(registry, method):
+    rounds = run(registry, spec_for(registry, method))
+    json.dumps(rounds, allow_nan=False)
+    trains_only = registry.method(method).selector is None
+    assert len(rounds) == (1 if trains_only else 3)
+    for place, each in enumerate(rounds):
+        assert each["round"] == place
+        assert 0.1 < each["test"]["accuracy"] <= 1
+        assert each["seconds"]["fit"] > 0
+        assert (each["selection"] is None) == (place == 0)
+    selection = rounds[-1]["selection"]
+    if selection is None:
+        return
+    assert 0 <= selection["positive_share"] <= 1
+    assert sum(selection["positives_per_class"]) == selection["positives"]
+    uses_sets = registry.method(method).sets is not None
+    assert ("coverage" in selection) == uses_sets
+    if uses_sets:
+        assert selection["calibration_points"] == 20
+        assert sum(selection["sizes"]) == selection["pool"] == 1101
+        assert selection["scaling"]["temperature"] > 0
+
+
+@pytest.mark.parametrize("policy", ["held-out", "train", "cross"])
+def test_calibration_policies(registry, policy):
+    spec = spec_for(registry, "ups-raps", calibration__policy=policy, calibration__folds=3, loop__rounds=1)
+    split = split_for(spec, DATA)
+    held, train = (20, 80) if policy == "held-out" else (0, 100)
+    assert (len(split.calibration), len(split.labeled), len(split.unlabeled)) == (held, train, 1101)
+    selection = run(registry, spec)[1]["selection"]
+    assert selection["calibration_points"] == {"held-out": 20, "train": 100, "cross": 100}[policy]
+    assert 0.5 < selection["coverage"] <= 1
+    assert 0.5 < selection["test_coverage"] <= 1
+    assert selection["set_size"] > 0
+
+
+def test_train_policy_calibrates_on_pseudo_labels_too(registry):
+    """Algorithm 2 hands RAPS the set that the network was trained on, which grows by the selected samples."""
+    spec = spec_for(registry, "raps-singleton", calibration__policy="train")
+    first, second = (each["selection"] for each in run(registry, spec)[1:])
+    assert first["calibration_points"] == 100
+    assert first["positive_samples"] > 0
+    assert second["calibration_points"] == 100 + first["positive_samples"]
+
+
+def test_methods_share_the_first_network_of_a_seed(registry):
+    """Same labels, same seed: rounds 0 are equal, so that differences are paired."""
+    accuracies = {method: run(registry, spec_for(registry, method))[0]["test"] for method in ("supervised", "pl", "ups")}
+    assert accuracies["supervised"] == accuracies["pl"] == accuracies["ups"]
+
+
+def test_true_labels_of_the_pool_reach_no_stage(registry):
+    """With every pool label wrong, all that is selected and learned stays the same."""
+    for method in ("pl", "ups-raps-complement"):
+        spec = spec_for(registry, method)
+        split = split_for(spec, DATA)
+        wrong = DATA.train_labels.clone()
+        pool = list(split.unlabeled)
+        wrong[pool] = (wrong[pool] + 1) % 10
+        lied_to = run(registry, spec, replace(DATA, train_labels=wrong), split)
+        told = run(registry, spec, DATA, split)
+        assert [each["test"] for each in lied_to] == [each["test"] for each in told]
+        for one, other in zip(lied_to[1:], told[1:], strict=True):
+            assert one["selection"]["positives_per_class"] == other["selection"]["positives_per_class"]
+            assert one["selection"]["positive_precision"] < 0.2 < 0.6 < other["selection"]["positive_precision"]
+
+
+def test_rounds_end_when_the_selection_settles(registry):
+    settled = run(registry, spec_for(registry, "pl", loop__rounds=3, loop__settle=1.0))
+    assert len(settled) == 3  # rounds 0 and 1, then the first round that can be compared with one before
+    unsettled = run(registry, spec_for(registry, "pl", loop__rounds=3, loop__settle=0.0))
+    assert len(unsettled) == 4
+
+
+def test_sets_leave_plain_labels_alone_unless_they_are_empty(registry):
+    """RAPS sets are prefixes of the ranking: Eq. 9 can only take a label away, never change it."""
+    rounds = run(registry, spec_for(registry, "softmax+raps+set-argmax+confidence", raps__alpha=0.4))
+    for each in rounds[1:]:
+        selection = each["selection"]
+        assert selection["not_argmax"] == 0
+        assert selection["unlabeled"] == selection["sizes"][0]
+        assert selection["sizes"][0] > 0
+
+
+def test_same_spec_same_record_other_seed_other_split(tmp_path, registry):
+    specs = [spec_for(registry, "ups-raps", seed) for seed in (0, 1)]
+    first = runner(tmp_path / "a").run(specs)
+    second = runner(tmp_path / "b").run(specs)
+    for one, other in zip(first, second, strict=True):
+        assert json.dumps(without_times(one)) == json.dumps(without_times(other))
+    assert first[0]["split"]["sha256"] != first[1]["split"]["sha256"]
+    assert without_times(first[0]) == without_times(Store(tmp_path / "a").load(first[0]["run_id"]))
+
+
+def test_a_finished_run_is_not_run_again_unless_forced(tmp_path, registry):
+    started = []
+
+    class Count(Listener):
+        def run_started(self, spec):
+            started.append(spec.run_id)
+
+    specs = [spec_for(registry, "supervised")]
+    for force, expected in ((False, 1), (False, 1), (True, 2)):
+        runner(tmp_path, Count(), force).run(specs)
+        assert len(started) == expected
+
+
+def test_an_unfinished_record_is_run_again(tmp_path, registry):
+    spec = spec_for(registry, "supervised")
+    (record,) = runner(tmp_path).run([spec])
+    Store(tmp_path).save({**record, "status": "running", "rounds": []})
+    (again,) = runner(tmp_path).run([spec])
+    assert again["status"] == "done"
+    assert without_times(again) == without_times(record)
+
+
+def test_a_failing_run_is_a_record_with_its_reason_and_the_others_finish(tmp_path, registry):
+    specs = [spec_for(registry, "ups", recipe__dropout=0.0), spec_for(registry, "supervised")]
+    failed, done = runner(tmp_path).run(specs)
+    assert (failed["status"], done["status"]) == ("failed", "done")
+    assert "no active dropout" in failed["error"]["message"]
+    assert len(failed["rounds"]) == 1  # the round that went well is kept
+    assert Store(tmp_path).load(failed["run_id"])["status"] == "failed"
+
+
+def test_a_stage_that_returns_nonsense_is_named(tmp_path, monkeypatch):
+    from pseudobench_pl import Softmax
+
+    bench = runner(tmp_path)
+    monkeypatch.setattr(Softmax, "estimate", lambda self, pool, sets, context: "nonsense")
+    (record,) = bench.run([spec_for(bench.registry, "pl")])
+    assert record["error"]["message"] == "'softmax' returned str, not Estimate"
+
+
+def test_a_record_holds_what_made_it(tmp_path, registry):
+    spec = spec_for(registry, "ups-raps")
+    (record,) = runner(tmp_path).run([spec])
+    assert record["format"] == FORMAT
+    assert record["spec"]["settings"]["ups"]["tau_p"] == 0.7
+    assert record["spec"]["settings"]["recipe"]["steps"] == 30
+    assert record["split"]["labeled"] == 80
+    environment = record["environment"]
+    assert environment["versions"]["torch"] == torch.__version__.partition("+")[0]
+    assert environment["threads"] == 1
+    assert environment["deterministic"] is True
+    assert str(tmp_path) not in json.dumps(record)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "broken JSON"),
+        ("[1, 2]", "not a run record"),
+        ('{"kind": "something else"}', "not a run record"),
+        ('{"kind": "pseudobench.run", "format": 99}', "record format 99, this pseudobench reads 1"),
+    ],
+)
+def test_foreign_records_are_refused(tmp_path, content, message):
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(BenchError, match=message):
+        list(Store(tmp_path).records())
+
+
+def test_a_record_is_written_whole_or_not_at_all(tmp_path):
+    store = Store(tmp_path)
+    store.save({"run_id": "x", "kind": "pseudobench.run", "format": FORMAT, "value": 1})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        store.save({"run_id": "x", "value": float("nan")})
+    with pytest.raises(TypeError):
+        store.save({"run_id": "x", "value": object()})
+    assert store.load("x")["value"] == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]

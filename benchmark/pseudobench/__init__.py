@@ -6,7 +6,7 @@ Everything a plugin needs is here, or in the modules `pseudobench.conformal` and
 
 from pseudobench.api import load_results, run
 from pseudobench.columns import Column, last_round
-from pseudobench.errors import BenchError, PluginError, RunFailed
+from pseudobench.errors import BenchError, PluginError, RunError
 from pseudobench.hookspecs import hookimpl
 from pseudobench.methods import Method
 from pseudobench.parameters import param
@@ -43,7 +43,7 @@ __all__ = [
     "Pool",
     "PredictionSets",
     "PseudoLabels",
-    "RunFailed",
+    "RunError",
     "Scaling",
     "Selection",
     "Selector",

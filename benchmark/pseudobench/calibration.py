@@ -33,9 +33,7 @@ def _fold(run: Run, indices: tuple[int, ...], network: torch.nn.Module, rest: Ne
     return Fold(run.pool(network, run.images(indices)), run.data.train_labels[list(indices)], rest)
 
 
-def _training_data(
-    run: Run, networks: Networks, pool: NetworkPool, selection: Selection | None
-) -> Fold[NetworkPool]:
+def _training_data(run: Run, networks: Networks, pool: NetworkPool, selection: Selection | None) -> Fold[NetworkPool]:
     """Algorithm 2 to the letter: RAPS is given what the network was trained on, pseudo-labels and all."""
     images, labels = run.images(run.split.labeled), run.data.train_labels[list(run.split.labeled)]
     if selection is not None:

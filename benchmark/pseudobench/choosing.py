@@ -34,9 +34,7 @@ class Choice:
     calibration_points: int
 
 
-def choose(
-    run: Run, networks: Networks, trained_on: Selection | None, context: Context, watch: Stopwatch
-) -> Choice:
+def choose(run: Run, networks: Networks, trained_on: Selection | None, context: Context, watch: Stopwatch) -> Choice:
     """Choose pseudo-labels for the pool with the networks of the round before."""
     with watch.time("predict"):
         pool = run.pool(networks.main, run.images(run.split.unlabeled))
@@ -74,7 +72,11 @@ def _fit_scaling(run: Run, folds: list[Fold[NetworkPool]]) -> FittedScaling | No
 
 
 def _predict_sets(
-    run: Run, networks: Networks, folds: list[Fold[NetworkPool]], scaling: FittedScaling | None, context: Context
+    run: Run,
+    networks: Networks,
+    folds: list[Fold[NetworkPool]],
+    scaling: FittedScaling | None,
+    context: Context,
 ) -> tuple[PredictionSets | None, PredictionSets | None]:
     """Sets of the pool and of the test set."""
     component = run.component("sets")

@@ -15,7 +15,17 @@ from pseudobench.errors import BenchError
 if TYPE_CHECKING:
     import torch
 
-_PACKAGES = ("pseudobench", "torch", "torchvision", "timm", "numpy", "scikit-learn", "scipy", "pandas", "pluggy")
+_PACKAGES = (
+    "pseudobench",
+    "torch",
+    "torchvision",
+    "timm",
+    "numpy",
+    "scikit-learn",
+    "scipy",
+    "pandas",
+    "pluggy",
+)
 
 
 def pick_device(name: str) -> torch.device:
@@ -42,7 +52,8 @@ def set_up(device: torch.device, threads: int | None) -> None:
         torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(True)
     # Deterministic mode would also fill all new memory with NaN, a tenth of the time of a small network.
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    deterministic: Any = torch.utils.deterministic
+    deterministic.fill_uninitialized_memory = False
 
 
 def describe_environment(device: torch.device) -> dict[str, Any]:

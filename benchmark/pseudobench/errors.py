@@ -5,7 +5,7 @@ class BenchError(Exception):
     """A mistake in what the user asked for. Shown as one line; the exit code is 2."""
 
 
-class RunFailed(BenchError):
+class RunError(BenchError):
     """One run cannot go on (a NaN loss, a backbone without dropout). The other runs do."""
 
 

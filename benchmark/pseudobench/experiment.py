@@ -55,7 +55,7 @@ class Experiment:
 
 def parse_seeds(text: str | int | Sequence[int]) -> tuple[int, ...]:
     """``3`` is seeds 0, 1, 2; ``5-9`` and ``0,4,7`` name them; ``7,`` is seed 7 alone."""
-    if isinstance(text, int) and not isinstance(text, bool):
+    if isinstance(text, int):
         return parse_seeds(str(text))
     if not isinstance(text, str):
         seeds = tuple(text)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import timm.optim
 import torch
+from timm.optim import param_groups_weight_decay  # type: ignore[attr-defined]
 
 from pseudobench import augment
-from pseudobench.errors import RunFailed
+from pseudobench.errors import RunError
 from pseudobench.losses import single_label_loss
 from pseudobench.seeds import derive_seed, seeded
 
@@ -45,7 +45,7 @@ def fit(
     draws = torch.Generator().manual_seed(derive_seed(seed, "batches"))
     batches = stream(data, recipe.batch_size, draws)
     steps = recipe.steps or math.ceil(pass_length(data) / recipe.batch_size)
-    groups = timm.optim.param_groups_weight_decay(network, recipe.weight_decay)
+    groups = param_groups_weight_decay(network, recipe.weight_decay)
     optimizer = torch.optim.SGD(groups, lr=recipe.lr, momentum=recipe.momentum, nesterov=recipe.momentum > 0)
     total = recipe.epochs * steps
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -64,11 +64,11 @@ def fit(
                     logits = network(normalize(images))
                 loss = single_label_loss(logits.float(), positive[rows], negative[rows])
                 optimizer.zero_grad(set_to_none=True)
-                loss.backward()
+                torch.autograd.backward(loss)
                 optimizer.step()
                 schedule.step()
             if not math.isfinite(loss.item()):
-                raise RunFailed(f"the loss became {loss.item()} in epoch {epoch}; try a smaller recipe.lr")
+                raise RunError(f"the loss became {loss.item()} in epoch {epoch}; try a smaller recipe.lr")
             on_epoch(epoch)
     network.eval()
 

@@ -26,47 +26,47 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec
-def bench_scalings() -> list[type[protocols.Scaling]]:  # type: ignore[empty-body]
+def bench_scalings() -> list[type[protocols.Scaling]]:
     """Offer ways to calibrate probabilities, such as Platt scaling."""
 
 
 @hookspec
-def bench_set_predictors() -> list[type[protocols.SetPredictor]]:  # type: ignore[empty-body]
+def bench_set_predictors() -> list[type[protocols.SetPredictor]]:
     """Offer conformal set predictors."""
 
 
 @hookspec
-def bench_estimators() -> list[type[protocols.Estimator]]:  # type: ignore[empty-body]
+def bench_estimators() -> list[type[protocols.Estimator]]:
     """Offer uncertainty estimators."""
 
 
 @hookspec
-def bench_labelers() -> list[type[protocols.Labeler]]:  # type: ignore[empty-body]
+def bench_labelers() -> list[type[protocols.Labeler]]:
     """Offer pseudo-labelers."""
 
 
 @hookspec
-def bench_selectors() -> list[type[protocols.Selector]]:  # type: ignore[empty-body]
+def bench_selectors() -> list[type[protocols.Selector]]:
     """Offer selectors."""
 
 
 @hookspec
-def bench_methods() -> list[Method]:  # type: ignore[empty-body]
+def bench_methods() -> list[Method]:
     """Offer methods: compositions of components, as `Method` values."""
 
 
 @hookspec
-def bench_datasets() -> list[type[protocols.DatasetSource]]:  # type: ignore[empty-body]
+def bench_datasets() -> list[type[protocols.DatasetSource]]:
     """Offer datasets."""
 
 
 @hookspec
-def bench_backbones() -> list[protocols.Backbone]:  # type: ignore[empty-body]
+def bench_backbones() -> list[protocols.Backbone]:
     """Offer networks beyond timm's own, as `Backbone` values that name the module which registers them."""
 
 
 @hookspec
-def bench_columns() -> list[Column]:  # type: ignore[empty-body]
+def bench_columns() -> list[Column]:
     """Offer columns of the results tables, as `Column` values."""
 
 

@@ -29,7 +29,14 @@ def check_backbone(registry: Registry, name: str) -> None:
 
 
 def make_network(
-    registry: Registry, name: str, *, classes: int, channels: int, dropout: float, seed: int, device: torch.device
+    registry: Registry,
+    name: str,
+    *,
+    classes: int,
+    channels: int,
+    dropout: float,
+    seed: int,
+    device: torch.device,
 ) -> nn.Module:
     """A new network whose initial weights depend on ``seed`` alone (and on what is made)."""
     import timm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -68,7 +69,7 @@ class Parameter:
         """``value`` (text from the command line, or a TOML value) as this parameter's type; raises if it can't be."""
         try:
             parsed = self._convert(value)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             raise BenchError(f"{value!r} is not {self.allowed}") from None
         if not self._inside(parsed):
             raise BenchError(f"{value!r} is not {self.allowed}")
@@ -93,9 +94,9 @@ class Parameter:
             return value in self.choices
         if isinstance(value, str) or value is None or isinstance(value, bool):
             return True
-        low = float("-inf") if self.low is None else self.low
-        high = float("inf") if self.high is None else self.high
-        return low < value < high if self.exclusive else low <= value <= high
+        low = -math.inf if self.low is None else self.low
+        high = math.inf if self.high is None else self.high
+        return math.isfinite(value) and (low < value < high if self.exclusive else low <= value <= high)
 
 
 _BOOLS = {"true": True, "false": False}
@@ -117,7 +118,8 @@ def parameters(component: Any) -> tuple[Parameter, ...]:
                 f"{component.__name__}.{each.name}: a parameter is declared as "
                 f"`{each.name}: float = param(0.5, 'what it means')`"
             )
-        found.append(Parameter(each.name, kind, "None" in words, each.default, **each.metadata))
+        default: Any = each.default
+        found.append(Parameter(each.name, kind, "None" in words, default, **each.metadata))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from pseudobench.errors import RunFailed
+from pseudobench.errors import RunError
 from pseudobench.seeds import seeded
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class NetworkPool:
         network: Any = self._network
         with seeded(0, self._normalize.device), dropout_on(network):
             if torch.equal(network(few), network(few)):
-                raise RunFailed(
+                raise RunError(
                     f"the backbone {type(network).__name__} has no active dropout, so MC-dropout would report "
                     "no uncertainty at all; take another backbone, or set recipe.dropout above 0"
                 )

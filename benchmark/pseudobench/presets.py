@@ -14,9 +14,7 @@ class Recipe:
 
     name: ClassVar[str] = "recipe"
     epochs: int = param(20, "epochs of each training", low=1)
-    steps: int | None = param(
-        50, "steps in an epoch, whatever the number of samples; none: one pass over them", low=1
-    )
+    steps: int | None = param(50, "steps in an epoch, whatever the number of samples; none: one pass over them", low=1)
     batch_size: int = param(64, "samples in a step", low=1)
     lr: float = param(0.1, "learning rate of SGD with Nesterov momentum", low=0, exclusive=True)
     momentum: float = param(0.9, "momentum", low=0, high=1)
@@ -25,7 +23,9 @@ class Recipe:
     dropout: float = param(0.3, "drop rate of the backbone; MC-dropout draws with it too", low=0, high=0.95)
     augment: str = param("weak", "augmentation of training images", choices=("none", "weak"))
     threads: int | None = param(
-        None, "threads of torch on the CPU; none: all cores, and the last bits then depend on their number", low=1
+        None,
+        "threads of torch on the CPU; none: all cores, and the last bits then depend on their number",
+        low=1,
     )
 
 

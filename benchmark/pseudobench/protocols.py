@@ -59,7 +59,9 @@ class FittedScaling(Protocol):
     """A scaling after it was fitted; ``numbers`` is what the record keeps of it."""
 
     @property
-    def numbers(self) -> Mapping[str, float]: ...
+    def numbers(self) -> Mapping[str, float]:
+        """Names and values of what was learned."""
+        ...
 
     def __call__(self, logits: Tensor) -> Tensor:
         """Scaled logits, for logits of any shape ``[..., C]``."""

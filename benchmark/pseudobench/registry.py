@@ -11,8 +11,8 @@ from pseudobench.columns import COLUMNS
 from pseudobench.errors import BenchError, PluginError
 from pseudobench.methods import STAGES, UNSAID, Method
 from pseudobench.parameters import parameters, suggest
-from pseudobench.presets import GROUPS
 from pseudobench.plugins import PluginInfo, Plugins, load_plugins
+from pseudobench.presets import GROUPS
 
 #: Kind of component to the hook that offers it.
 KINDS = {
@@ -108,7 +108,7 @@ class Registry:
                     f"method {text!r}: {stage} {name!r} needs a set predictor; "
                     f"add one of: {', '.join(entry.name for entry in self.of('set-predictors'))}"
                 )
-        return method  # type: ignore[no-any-return]
+        return method
 
     def _compose(self, text: str) -> Method:
         stages: dict[str, str] = {}

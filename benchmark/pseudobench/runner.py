@@ -78,7 +78,12 @@ class Runner:
         record = new_record(spec, data, split, device)
         try:
             run = Run(
-                spec, self.registry, data, split, device, lambda done: self.listener.epoch_finished(spec, done)
+                spec,
+                self.registry,
+                data,
+                split,
+                device,
+                lambda done: self.listener.epoch_finished(spec, done),
             )
             recorder = Recorder(data.classes, data.train_labels[list(split.unlabeled)], data.test_labels)
             for round_ in run_rounds(run, recorder):
@@ -136,7 +141,10 @@ def _describe(error: Exception) -> dict[str, str]:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     kind = "" if isinstance(error, BenchError) else f"{type(error).__name__}: "
     message = " ".join(str(error).split())
-    return {"message": f"{kind}{message}", "where": f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"}
+    return {
+        "message": f"{kind}{message}",
+        "where": f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}",
+    }
 
 
 def _now() -> str:

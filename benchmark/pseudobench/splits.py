@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from pseudobench.types import Dataset, Split
 
-
 #: One training image in this many is for validation, where that is asked for.
 VALIDATION_SHARE = 5
 
@@ -51,9 +50,7 @@ def make_split(name: str, labels: Sequence[int], *, budget: int, seed: int, held
         chosen = by_class
     else:
         each = budget // len(by_class)
-        chosen = {
-            label: shuffled(members, name, seed, "labeled")[:each] for label, members in sorted(by_class.items())
-        }
+        chosen = {label: shuffled(members, name, seed, "labeled")[:each] for label, members in sorted(by_class.items())}
     calibration = set(_deal(chosen, held_out, name, seed))
     labeled = [index for members in chosen.values() for index in members if index not in calibration]
     known = calibration.union(labeled)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from pseudobench import Estimate, Method, PseudoLabels, Selection, hookimpl, param
@@ -23,7 +23,8 @@ class Platt:
 
     name: ClassVar[str] = "platt"
     smoothing: bool = param(
-        True, "Platt's own smoothed targets, which keep the temperature finite when every point is predicted right"
+        True,
+        "Platt's own smoothed targets, which keep the temperature finite when every point is predicted right",
     )
 
     def fit(self, logits: Tensor, labels: Tensor) -> Temperature:
@@ -56,7 +57,10 @@ class Raps:
     k_reg: int = param(2, "ranks beyond this one are penalised", low=0)
     lam: float = param(0.05, "penalty per rank (lambda)", low=0)
     tune: float = param(
-        0.0, "share of the calibration points that choose k_reg and lam instead, and nothing else", low=0, high=0.9
+        0.0,
+        "share of the calibration points that choose k_reg and lam instead, and nothing else",
+        low=0,
+        high=0.9,
     )
     randomized: bool = param(True, "draw u for each sample; false: u = 1, larger sets")
     allow_empty: bool = param(True, "keep empty sets; false: they get the most probable class")
@@ -187,29 +191,35 @@ _PAPER = "Moezzi, An Uncertainty-Aware Pseudo-Label Selection Framework using Re
 @hookimpl
 def bench_methods() -> list[Method]:
     """Offer UPS-RAPS and the variants in which sets can matter."""
-    parts = {"scaling": "platt", "sets": "raps", "estimator": "mc-dropout", "labeler": "set-argmax"}
-    return [
-        Method("ups-raps", "the paper: UPS with labels from RAPS sets", **parts, selector="ups", reference=_PAPER),
-        Method(
-            "ups-raps-size",
-            "set size as the uncertainty: positives from one-element sets, negatives from sets of at most two",
-            **{**parts, "estimator": "set-size"},
-            selector="ups",
-            settings={"ups.kappa_p": 1, "ups.kappa_n": 2},
-            reference=_PAPER,
-        ),
-        Method(
-            "ups-raps-complement",
-            "the classes outside the set as negatives",
-            **parts,
-            selector="complement",
-            reference=_PAPER,
-        ),
-        Method(
-            "raps-singleton",
-            "exactly the one-element sets",
-            **{**parts, "estimator": "softmax", "labeler": "set"},
-            selector="singleton",
-            reference=_PAPER,
-        ),
-    ]
+    paper = Method(
+        "ups-raps",
+        "the paper: UPS with labels from RAPS sets",
+        scaling="platt",
+        sets="raps",
+        estimator="mc-dropout",
+        labeler="set-argmax",
+        selector="ups",
+        reference=_PAPER,
+    )
+    size = replace(
+        paper,
+        name="ups-raps-size",
+        description="set size as the uncertainty: positives from one-element sets, negatives from up to two",
+        estimator="set-size",
+        settings={"ups.kappa_p": 1, "ups.kappa_n": 2},
+    )
+    complement = replace(
+        paper,
+        name="ups-raps-complement",
+        description="the classes outside the set as negatives",
+        selector="complement",
+    )
+    singleton = replace(
+        paper,
+        name="raps-singleton",
+        description="exactly the one-element sets",
+        estimator="softmax",
+        labeler="set",
+        selector="singleton",
+    )
+    return [paper, size, complement, singleton]

@@ -13,7 +13,12 @@ class SmallCnn(nn.Module):
     """Convolutions with batch norm, global pooling and a dropout head, with the methods of a timm model."""
 
     def __init__(
-        self, widths: tuple[int, ...], strides: tuple[int, ...], num_classes: int, in_chans: int, drop_rate: float
+        self,
+        widths: tuple[int, ...],
+        strides: tuple[int, ...],
+        num_classes: int,
+        in_chans: int,
+        drop_rate: float,
     ) -> None:
         super().__init__()
         self.num_classes, self.drop_rate = num_classes, drop_rate

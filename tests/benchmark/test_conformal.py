@@ -49,7 +49,7 @@ def test_reference_scores_threshold_and_sets(case, reference):
 def test_score_is_equation_2_written_out():
     probs = torch.tensor([[0.1, 0.5, 0.25, 0.15]], dtype=torch.float64)
     u = torch.tensor([0.4], dtype=torch.float64)
-    # Class 3 has rank 3: the mass before it is 0.5 + 0.25, its own counts u-fold, one rank is beyond k_reg = 2.
+    # Class 3 has rank 3: 0.5 + 0.25 lie before it, its own mass counts u-fold, one rank is beyond k_reg = 2.
     expected = 0.5 + 0.25 + 0.4 * 0.15 + 0.3 * (3 - 2)
     scores = conformal.class_scores(probs, u, lam=0.3, k_reg=2)
     assert scores[0, 3].item() == pytest.approx(expected, abs=1e-15)
@@ -90,7 +90,7 @@ def test_too_few_points_give_full_sets(n, alpha):
 @pytest.mark.parametrize("alpha", [0.1, 0.2, 0.4])
 @pytest.mark.parametrize(("lam", "k_reg"), [(0.0, 0), (0.1, 2)])
 def test_coverage_is_what_theory_says(n, alpha, lam, k_reg):
-    """Randomized scores have no ties: a new point is covered with probability rank/(n+1), or 1 if n is too small."""
+    """Without ties a new point is covered with probability rank/(n+1), or 1 if n is too small."""
     splits, classes = 4000, 6
     rng = np.random.default_rng([n, int(alpha * 100), k_reg])
     probs = softmax(rng, splits * (n + 1), classes)
@@ -225,7 +225,7 @@ def test_sets_without_penalty_agree_with_mapie(alpha):
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
 def test_sets_with_penalty_agree_with_mapie(alpha):
-    """MAPIE chooses k_reg and lambda itself, on a part of the points; with its choice the sets are the same."""
+    """MAPIE chooses k_reg and lambda itself, on a part of the points; with its choice the sets agree."""
     rng = np.random.default_rng(6)
     cal, pool = softmax(rng, 500, 8, 1.5), softmax(rng, 400, 8, 1.5)
     labels = sample_labels(rng, cal)

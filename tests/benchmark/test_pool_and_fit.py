@@ -7,7 +7,7 @@ import timm
 import torch
 from torch import nn
 
-from pseudobench import RunFailed, augment
+from pseudobench import RunError, augment
 from pseudobench.fit import TrainingSet, fit, pass_length, stream
 from pseudobench.networks import make_network
 from pseudobench.pool import NetworkPool, Normalizer, dropout_on
@@ -39,8 +39,9 @@ def training_set(n=40, classes=4, negatives=0):
 
 def test_normalizer_gives_mean_0_and_deviation_1():
     pixels = images(200, channels=3)
-    moments = tuple((pixels.double() / 255).mean((0, 2, 3)).tolist()), tuple(
-        (pixels.double() / 255).transpose(0, 1).flatten(1).std(1).tolist()
+    moments = (
+        tuple((pixels.double() / 255).mean((0, 2, 3)).tolist()),
+        tuple((pixels.double() / 255).transpose(0, 1).flatten(1).std(1).tolist()),
     )
     out = Normalizer(moments, CPU)(pixels)
     torch.testing.assert_close(out.mean((0, 2, 3)), torch.zeros(3), atol=1e-5, rtol=0)
@@ -99,7 +100,7 @@ def test_batch_norm_stays_as_trained(network):
 
 def test_no_dropout_is_an_error_not_zero_uncertainty(registry):
     network = make_network(registry, "digits_cnn", classes=4, channels=1, dropout=0.0, seed=0, device=CPU)
-    with pytest.raises(RunFailed, match="no active dropout"):
+    with pytest.raises(RunError, match="no active dropout"):
         list(NetworkPool(network, images(), NORMALIZE).samples(3, 0))
 
 
@@ -137,7 +138,7 @@ def test_negatives_alone_teach_what_a_sample_is_not(registry):
 
 
 def test_a_diverging_loss_ends_the_run(network):
-    with pytest.raises(RunFailed, match="loss became"):
+    with pytest.raises(RunError, match="loss became"):
         fit(network, training_set(), Recipe(epochs=2, steps=30, lr=1e30), NORMALIZE, seed=0)
 
 

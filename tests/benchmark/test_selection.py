@@ -48,7 +48,10 @@ def test_reference_positives_and_negatives(case, reference):
 
 def test_batches_of_samples_are_joined_in_order():
     logits = torch.randn(4, 10, 3, generator=torch.Generator().manual_seed(0))
-    whole, parts = estimate_from_samples([logits], 2.0), estimate_from_samples([logits[:, :7], logits[:, 7:]], 2.0)
+    whole, parts = (
+        estimate_from_samples([logits], 2.0),
+        estimate_from_samples([logits[:, :7], logits[:, 7:]], 2.0),
+    )
     assert torch.equal(whole.probs, parts.probs)
     assert torch.equal(whole.for_negatives.uncertainty, parts.for_negatives.uncertainty)
 
@@ -96,8 +99,20 @@ def test_plain_pseudo_labeling_needs_no_second_pass():
 def test_balancing_keeps_the_surest_of_each_class():
     positive = torch.tensor([[1, 0], [1, 0], [1, 0], [0, 1], [0, 0]]).bool()
     uncertainty = torch.tensor([[0.3, 0], [0.1, 0], [0.2, 0], [0, 0.4], [0, 0]])
-    assert selection.balance(positive, uncertainty, floor=1)[:, 0].tolist() == [False, True, False, False, False]
-    assert selection.balance(positive, uncertainty, floor=2)[:, 0].tolist() == [False, True, True, False, False]
+    assert selection.balance(positive, uncertainty, floor=1)[:, 0].tolist() == [
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert selection.balance(positive, uncertainty, floor=2)[:, 0].tolist() == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert torch.equal(selection.balance(positive, uncertainty, floor=25), positive)
 
 

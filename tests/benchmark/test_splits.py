@@ -85,6 +85,10 @@ def test_a_dataset_checks_its_shapes():
     images, labels = torch.zeros(4, 1, 2, 2, dtype=torch.uint8), torch.zeros(4, dtype=torch.int64)
     good = {"train_images": images, "train_labels": labels, "test_images": images, "test_labels": labels}
     Dataset("fine", 2, **good)
-    for broken in ({"train_images": images.float()}, {"test_labels": labels[:3]}, {"train_labels": labels.float()}):
+    for broken in (
+        {"train_images": images.float()},
+        {"test_labels": labels[:3]},
+        {"train_labels": labels.float()},
+    ):
         with pytest.raises(Exception, match=next(iter(broken)).split("_")[0]):
             Dataset("broken", 2, **{**good, **broken})

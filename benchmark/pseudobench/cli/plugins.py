@@ -33,6 +33,6 @@ def command(as_json: bool, check: bool) -> int:
     else:
         from pseudobench.console import show_table
 
-        texts = [[", ".join(v) if isinstance(v, list) else v for v in row.values()] for row in rows]
+        texts = [[v if isinstance(v, str) else ", ".join(v) for v in row.values()] for row in rows]
         show_table(list(rows[0]) if rows else [], texts)
     return int(check and bool(plugins.broken))

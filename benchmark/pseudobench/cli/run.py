@@ -35,7 +35,12 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 @click.option("--backbone", help="Any timm model or registered network. [the dataset's own]")
 @click.option("--preset", help="How much compute: smoke or cpu. [cpu]")
 @click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [held-out]")
-@click.option("--validation", is_flag=True, default=None, help="Measure on training images held out, not on test images.")
+@click.option(
+    "--validation",
+    is_flag=True,
+    default=None,
+    help="Measure on training images held out, not on test images.",
+)
 @click.option("--set", "settings", multiple=True, metavar="NAME.PARAMETER=VALUE", help="A parameter; repeatable.")
 @click.option("--results", help="Folder for run records. [runs, or PSEUDOBENCH_RESULTS]")
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")

@@ -29,7 +29,18 @@ def command(run: str, results: str | None, as_json: bool) -> None:
         console.say(f"  {record['error']['message']} ({record['error']['where']})")
     for line in describe(record):
         console.say(f"  {line}")
-    header = ["round", "accuracy", "nll", "ece", "positive", "right", "negative", "right", "coverage", "set size"]
+    header = [
+        "round",
+        "accuracy",
+        "nll",
+        "ece",
+        "positive",
+        "right",
+        "negative",
+        "right",
+        "coverage",
+        "set size",
+    ]
     console.show_table(header, [row(each) for each in record["rounds"]], numbers_from=0)
 
 

@@ -97,7 +97,13 @@ def show_runs(runs: pd.DataFrame, format_: str) -> None:
     else:
         header = ["run", "status", "accuracy", "rounds", "seconds"]
         rows = [
-            [str(run.run_id), str(run.status), f"{run.accuracy:.4f}", f"{run.rounds:.0f}", f"{run.seconds:.1f}"]
+            [
+                str(run.run_id),
+                str(run.status),
+                f"{run.accuracy:.4f}",
+                f"{run.rounds:.0f}",
+                f"{run.seconds:.1f}",
+            ]
             for run in runs.itertuples()
         ]
         if format_ == "markdown":

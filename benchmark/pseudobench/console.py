@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table as RichTable
 
 from pseudobench.listeners import Listener
+from pseudobench.listeners import Progress as Shown
 
 if TYPE_CHECKING:
     from pseudobench.spec import RunSpec
@@ -54,6 +56,16 @@ def show_table(
         out.print(table)
     else:  # a pipe has no width: nothing is cut or folded
         Console(file=sys.stdout, width=max(250, out.width), highlight=False).print(table)
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Show that something without a bar of its own goes on; in a terminal only."""
+    if not err.is_terminal:
+        yield
+        return
+    with err.status(escape(text)):
+        yield
 
 
 def listener(quiet: bool) -> Listener:
@@ -108,6 +120,7 @@ class LiveProgress(Listener):
         )
         self._runs = self._current = TaskID(0)
         self._done = 0
+        self._accuracy = ""
 
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Show the bars."""
@@ -121,17 +134,18 @@ class LiveProgress(Listener):
     def run_started(self, spec: RunSpec) -> None:
         """Name the run."""
         name = f"{spec.dataset} {spec.labels} {spec.method} seed {spec.seed}"
-        self._progress.reset(self._current, description=escape(name), note="round 0")
+        self._accuracy = ""
+        self._progress.reset(self._current, description=escape(name), note="")
 
-    def epoch_finished(self, spec: RunSpec, done: float) -> None:
+    def epoch_finished(self, spec: RunSpec, progress: Shown) -> None:
         """Move the bars."""
-        self._progress.update(self._current, completed=done)
-        self._progress.update(self._runs, completed=self._done + done)
+        now = f"round {progress.round}/{progress.rounds} epoch {progress.epoch}/{progress.epochs}{self._accuracy}"
+        self._progress.update(self._current, completed=progress.share, note=now)
+        self._progress.update(self._runs, completed=self._done + progress.share)
 
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
-        """Show the round's accuracy."""
-        now = f"round {round_['round']}: {100 * round_['test']['accuracy']:.2f} %"
-        self._progress.update(self._current, note=now)
+        """Remember the round's accuracy."""
+        self._accuracy = f", last {100 * round_['test']['accuracy']:.2f} %"
 
     def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
         """Leave a line above the bars."""

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pseudobench.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: which round of at most how many, which epoch, and the share of its longest course."""
+
+    round: int
+    rounds: int
+    epoch: int
+    epochs: int
+    share: float
 
 
 class Listener:
@@ -17,8 +29,8 @@ class Listener:
     def run_started(self, spec: RunSpec) -> None:
         """A run starts."""
 
-    def epoch_finished(self, spec: RunSpec, done: float) -> None:
-        """An epoch of some training has ended; ``done`` is the share of the run's longest course so far."""
+    def epoch_finished(self, spec: RunSpec, progress: Progress) -> None:
+        """An epoch of some training has ended."""
 
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
         """A round is recorded."""

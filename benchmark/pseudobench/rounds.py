@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pseudobench import splits
 from pseudobench.choosing import Choice, choose
+from pseudobench.listeners import Progress
 from pseudobench.methods import STAGES
 from pseudobench.pool import NetworkPool, Normalizer
 from pseudobench.presets import Calibration, Loop
@@ -52,7 +53,7 @@ class Run:
     data: Dataset
     split: Split
     device: torch.device
-    on_progress: Callable[[float], None] = lambda _done: None
+    on_progress: Callable[[Progress], None] = lambda _progress: None
     normalize: Normalizer = field(init=False)
 
     def __post_init__(self) -> None:

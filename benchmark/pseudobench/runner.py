@@ -83,7 +83,7 @@ class Runner:
                 data,
                 split,
                 device,
-                lambda done: self.listener.epoch_finished(spec, done),
+                lambda progress: self.listener.epoch_finished(spec, progress),
             )
             recorder = Recorder(data.classes, data.train_labels[list(split.unlabeled)], data.test_labels)
             for round_ in run_rounds(run, recorder):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from pseudobench.fit import TrainingSet, fit
+from pseudobench.listeners import Progress
 from pseudobench.networks import make_network
 from pseudobench.presets import Recipe
 from pseudobench.seeds import derive_seed
@@ -50,7 +51,8 @@ def _train(
     )
 
     def report(epoch: int) -> None:
-        run.on_progress((round_ + (place + (epoch + 1) / recipe.epochs) / places) / (run.rounds + 1))
+        share = (round_ + (place + (epoch + 1) / recipe.epochs) / places) / (run.rounds + 1)
+        run.on_progress(Progress(round_, run.rounds, epoch + 1, recipe.epochs, share))
 
     seed = derive_seed(run.spec.seed, "fit", round_, place)
     fit(network, training_set(run, selection, held), recipe, run.normalize, seed=seed, on_epoch=report)

@@ -15,7 +15,7 @@ from pseudobench.recorder import Recorder
 from pseudobench.registry import build_registry
 from pseudobench.rounds import Run, run_rounds
 from pseudobench.runner import Runner, split_for
-from pseudobench.spec import resolve
+from pseudobench.spec import RunSpec, resolve
 from pseudobench.store import FORMAT, Store, without_times
 from pseudobench_vision import Digits
 
@@ -209,6 +209,7 @@ def test_a_record_holds_what_made_it(tmp_path, registry):
     assert record["spec"]["settings"]["ups"]["tau_p"] == 0.7
     assert record["spec"]["settings"]["recipe"]["steps"] == 30
     assert record["split"]["labeled"] == 80
+    assert split_for(RunSpec.from_json(record["spec"]), DATA).digest == record["split"]["sha256"]
     environment = record["environment"]
     assert environment["versions"]["torch"] == torch.__version__.partition("+")[0]
     assert environment["threads"] == 1

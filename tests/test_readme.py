@@ -12,6 +12,7 @@ import pytest
 
 from pseudobench import hookimpl
 from pseudobench.cli.main import cli
+from pseudobench.experiment import experiment_from, parse_settings, read_file
 from pseudobench.plugins import PluginInfo, load_plugins
 from pseudobench.registry import build_registry
 
@@ -29,13 +30,17 @@ def commands():
 
 
 @pytest.mark.parametrize("arguments", commands(), ids=" ".join)
-def test_commands_are_understood(arguments, monkeypatch):
-    """Parsed, with every option known; nothing is executed."""
+def test_commands_are_understood(arguments, monkeypatch, registry):
+    """Parsed, every option known, and what they ask for can be; nothing is trained."""
     monkeypatch.chdir(ROOT)
     name, *rest = arguments
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    command.make_context(name, rest)
+    asked = command.make_context(name, rest).params
+    if name == "run":
+        flags = {key: asked[key] for key in ("methods", "dataset", "labels", "seeds", "calibration")}
+        layers = [read_file(asked["file"])] if asked["file"] else []
+        assert experiment_from(*layers, {**flags, "set": parse_settings(asked["settings"])}).specs(registry)
 
 
 def test_the_notebook_example_runs(tmp_path, monkeypatch, capsys):

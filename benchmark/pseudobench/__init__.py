@@ -6,7 +6,7 @@ Everything a plugin needs is here, or in the modules `pseudobench.conformal` and
 
 from pseudobench.api import load_results, run
 from pseudobench.columns import Column, last_round
-from pseudobench.errors import BenchError, PluginError, RunError
+from pseudobench.errors import BenchError, BenchWarning, PluginError, RunError
 from pseudobench.hookspecs import hookimpl
 from pseudobench.methods import Method
 from pseudobench.parameters import param
@@ -28,6 +28,7 @@ from pseudobench.types import Context, Dataset, Estimate, PredictionSets, Pseudo
 __all__ = [
     "Backbone",
     "BenchError",
+    "BenchWarning",
     "CalibratedSets",
     "Column",
     "Context",

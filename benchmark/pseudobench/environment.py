@@ -98,7 +98,7 @@ def _revision() -> dict[str, Any] | None:
         tracked = _git(here, "ls-files", "--error-unmatch", Path(__file__).name)
         changed = _git(Path(top), "status", "--porcelain", "--", "benchmark", "plugins", "pyproject.toml")
         return {"revision": _git(here, "rev-parse", "HEAD"), "changed": bool(changed)} if tracked else None
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         return None
 
 

@@ -67,7 +67,7 @@ def parse_seeds(text: str | int | Sequence[int]) -> tuple[int, ...]:
         seeds = tuple(int(part) for part in text.split(",") if part)
     else:
         raise BenchError(f"seeds {text!r}: give a count (3), a range (5-9) or a list (0,4,7)")
-    if not seeds or len(set(seeds)) != len(seeds) or any(not _whole(seed) for seed in seeds):
+    if not seeds or any(not _whole(seed) for seed in seeds) or len(set(seeds)) != len(seeds):
         raise BenchError(f"seeds {text!r}: at least one, each once, whole and not negative")
     return seeds
 
@@ -89,8 +89,8 @@ def parse_labels(value: str | int | Sequence[int]) -> tuple[int, ...]:
     """Label counts from ``50``, ``50,100`` or a list of numbers."""
     parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int) else list(value)
     try:
-        numbers = tuple(int(part) for part in parts)
-    except (TypeError, ValueError):
+        numbers = tuple(int(str(part)) for part in parts)
+    except ValueError:
         raise BenchError(f"labels {value!r}: whole numbers, separated by commas") from None
     if not numbers or any(number < 1 for number in numbers):
         raise BenchError(f"labels {value!r}: at least one label")
@@ -118,16 +118,27 @@ def read_file(path: Path) -> dict[str, Any]:
         raise BenchError(f"{path} is not a TOML file: {error}") from None
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "methods": lambda value: parse_names(value, "methods"),
     "dataset": lambda value: parse_names(value, "dataset"),
     "labels": parse_labels,
     "seeds": parse_seeds,
-    "backbone": str,
-    "preset": str,
-    "validation": bool,
-    "calibration": str,
-    "results": str,
+    "backbone": _text,
+    "preset": _text,
+    "validation": _flag,
+    "results": _text,
 }
 
 
@@ -137,13 +148,16 @@ def experiment_from(*layers: Mapping[str, Any]) -> Experiment:
     settings: dict[str, Value] = {}
     for layer in layers:
         given = {key: value for key, value in layer.items() if value is not None}
+        if "calibration" in given:
+            settings["calibration.policy"] = _text(given.pop("calibration"))
         settings |= _flatten(given.pop("set", {}))
         for key, value in given.items():
             if key not in _READERS:
-                raise BenchError(f"unknown key {key!r}{suggest(key, [*_READERS, 'set'])}")
-            parts[key] = _READERS[key](value)
-    if "calibration" in parts:
-        settings = {"calibration.policy": parts.pop("calibration"), **settings}
+                raise BenchError(f"unknown key {key!r}{suggest(key, [*_READERS, 'calibration', 'set'])}")
+            try:
+                parts[key] = _READERS[key](value)
+            except TypeError:
+                raise BenchError(f"{key} = {value!r}: not a value that {key} can have") from None
     if "dataset" in parts:
         parts["datasets"] = parts.pop("dataset")
     return Experiment(settings=settings, **parts)
@@ -151,6 +165,8 @@ def experiment_from(*layers: Mapping[str, Any]) -> Experiment:
 
 def _flatten(settings: Mapping[str, Any]) -> dict[str, Value]:
     """``{"ups": {"tau_p": 0.8}}`` and ``{"ups.tau_p": 0.8}`` both as the latter."""
+    if not isinstance(settings, Mapping):
+        raise BenchError(f"set = {settings!r}: a table, such as [set] with ups.tau_p = 0.8 below it")
     flat: dict[str, Value] = {}
     for key, value in settings.items():
         if isinstance(value, Mapping):

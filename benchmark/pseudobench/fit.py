@@ -60,7 +60,7 @@ def fit(
                 images = data.images[rows]
                 if recipe.augment == "weak":
                     images = augment.weak(images, draws)
-                with torch.autocast(device.type, enabled=device.type == "cuda"):
+                with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                     logits = network(normalize(images))
                 loss = single_label_loss(logits.float(), positive[rows], negative[rows])
                 optimizer.zero_grad(set_to_none=True)

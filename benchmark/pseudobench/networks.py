@@ -20,11 +20,11 @@ def check_backbone(registry: Registry, name: str) -> None:
     """Raise unless timm or a plugin knows the backbone."""
     import timm
 
-    _register(registry)
+    _register(registry, name)
     if not timm.is_model(name):
         known = {*timm.list_models(), *(entry.name for entry in registry.of("backbones"))}
-        hint = suggest(name, known) if len(name) > 3 else ""
-        hint = hint if "did you mean" in hint else "; timm.list_models() has all the names"
+        near = suggest(name, known)
+        hint = near if "did you mean" in near else "; timm.list_models() has all the names"
         raise BenchError(f"there is no backbone {name!r}{hint}")
 
 
@@ -41,12 +41,17 @@ def make_network(
     """A new network whose initial weights depend on ``seed`` alone (and on what is made)."""
     import timm
 
-    _register(registry)
+    _register(registry, name)
     with seeded(seed, device):
         network: Any = timm.create_model(name, num_classes=classes, in_chans=channels, drop_rate=dropout)
     return network.to(device)  # type: ignore[no-any-return]
 
 
-def _register(registry: Registry) -> None:
+def _register(registry: Registry, name: str) -> None:
+    """Import the module that registers a plugin's backbone with timm; timm's own need nothing."""
     for entry in registry.of("backbones"):
-        importlib.import_module(entry.component.module)
+        if entry.name == name:
+            try:
+                importlib.import_module(entry.component.module)
+            except ImportError as error:
+                raise BenchError(f"backbone {name!r} of plugin {entry.plugin!r} can't be imported: {error}") from error

@@ -11,6 +11,7 @@ from typing import Any
 import pluggy
 
 from pseudobench import hookspecs
+from pseudobench.errors import BenchWarning
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Plugins:
                 implementation.function(**wanted)
             except Exception as error:
                 message = f"plugin {implementation.plugin_name!r} failed in {event}: {type(error).__name__}: {error}"
-                warnings.warn(message, RuntimeWarning, stacklevel=2)
+                warnings.warn(message, BenchWarning, stacklevel=2)
 
     @property
     def broken(self) -> list[PluginInfo]:

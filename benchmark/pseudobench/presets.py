@@ -19,7 +19,7 @@ class Recipe:
     lr: float = param(0.1, "learning rate of SGD with Nesterov momentum", low=0, exclusive=True)
     momentum: float = param(0.9, "momentum", low=0, high=1)
     weight_decay: float = param(5e-4, "weight decay, on weights but not on biases and norms", low=0)
-    cosine: float = param(0.4375, "share of a cosine's half period that the rate falls along", low=0, high=1)
+    cosine: float = param(0.4375, "share of a cosine's half period that the rate falls along", low=0, high=0.5)
     dropout: float = param(0.3, "drop rate of the backbone; MC-dropout draws with it too", low=0, high=0.95)
     augment: str = param("weak", "augmentation of training images", choices=("none", "weak"))
     threads: int | None = param(

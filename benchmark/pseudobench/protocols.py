@@ -79,7 +79,12 @@ class Scaling(Protocol):
 
 
 class CalibratedSets(Protocol):
-    """A set predictor after calibration."""
+    """A set predictor after calibration; ``numbers`` is what the record keeps of it."""
+
+    @property
+    def numbers(self) -> Mapping[str, float]:
+        """Names and values of what was learned."""
+        ...
 
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
         """Sets for the images that ``pools[k]`` shows through fold k's network."""
@@ -104,7 +109,11 @@ class Estimator(Protocol):
     """Probabilities of the pool, and how uncertain they are. ``needs_sets`` asks for a set predictor."""
 
     name: ClassVar[str]
-    needs_sets: ClassVar[bool]
+
+    @property
+    def needs_sets(self) -> bool:
+        """Whether it reads prediction sets, with these parameters; a class variable will do."""
+        ...
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
         """Estimate every sample of the pool."""
@@ -115,7 +124,11 @@ class Labeler(Protocol):
     """Makes pseudo-labels. ``needs_sets`` asks for a set predictor."""
 
     name: ClassVar[str]
-    needs_sets: ClassVar[bool]
+
+    @property
+    def needs_sets(self) -> bool:
+        """Whether it reads prediction sets, with these parameters; a class variable will do."""
+        ...
 
     def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
         """Give every sample of the pool its pseudo-label."""
@@ -126,7 +139,11 @@ class Selector(Protocol):
     """Chooses which pseudo-labels to train on. ``needs_sets`` asks for a set predictor."""
 
     name: ClassVar[str]
-    needs_sets: ClassVar[bool]
+
+    @property
+    def needs_sets(self) -> bool:
+        """Whether it reads prediction sets, with these parameters; a class variable will do."""
+        ...
 
     def select(
         self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context

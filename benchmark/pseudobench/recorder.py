@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pseudobench import metrics
+from pseudobench.errors import RunError
 from pseudobench.selection import argmax_mask
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ class Recorder:
 
     def test(self, logits: Tensor) -> dict[str, Any]:
         """How good ``logits`` of the test set are."""
+        if not bool(logits.isfinite().all()):
+            raise RunError("the network's outputs are not finite numbers; try a smaller recipe.lr")
         bins = metrics.reliability(logits, self.test_labels)
         return {
             "accuracy": metrics.accuracy(logits, self.test_labels),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from typing import Any
 
-from pseudobench.columns import COLUMNS
-from pseudobench.errors import BenchError, PluginError
+from pseudobench.columns import COLUMNS, Column
+from pseudobench.errors import BenchError, BenchWarning, PluginError
 from pseudobench.methods import STAGES, UNSAID, Method
 from pseudobench.parameters import parameters, suggest
 from pseudobench.plugins import PluginInfo, Plugins, load_plugins
 from pseudobench.presets import GROUPS
+from pseudobench.protocols import Backbone
 
 #: Kind of component to the hook that offers it.
 KINDS = {
@@ -28,6 +30,19 @@ KINDS = {
 }
 #: Kinds whose names must differ from each other too: a composition such as ``raps+hard+ups`` gives names alone.
 STAGE_KINDS = tuple(STAGES.values())
+
+
+#: Kinds whose components are values, and the type of the value.
+VALUES: dict[str, type] = {"methods": Method, "backbones": Backbone, "columns": Column}
+#: What the class of a component must have, by kind.
+NEEDS = {
+    "scalings": ("fit",),
+    "set-predictors": ("calibrate", "scaling"),
+    "estimators": ("estimate", "needs_sets"),
+    "labelers": ("label", "needs_sets"),
+    "selectors": ("select", "needs_sets"),
+    "datasets": ("load", "classes", "train_size", "test_size", "default_labels", "backbone", "presets"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,15 +69,8 @@ class Registry:
 
     def add(self, kind: str, component: Any, plugin: str) -> None:
         """Take in a component; raises if it is malformed or its name is taken."""
-        name = getattr(component, "name", None)
-        if not isinstance(name, str) or not name or set(name) & set("+.,= "):
-            raise PluginError(f"{component!r} needs a `name` without spaces and without any of + . , =")
-        if isinstance(component, type):
-            if not is_dataclass(component):
-                raise PluginError(f"{name!r} must be a frozen dataclass")
-            parameters(component)
-        if kind in STAGE_KINDS and name in GROUPS:
-            raise PluginError(f"the name {name!r} is taken by the settings of that name")
+        check_component(kind, component)
+        name = component.name
         rivals = STAGE_KINDS if kind in STAGE_KINDS else (kind,)
         for rival in rivals:
             if (rival, name) in self._entries:
@@ -86,6 +94,10 @@ class Registry:
             raise BenchError(f"there is no {singular} {name!r}{suggest(name, known)}")
         return self._entries[kind, name].component
 
+    def owner(self, kind: str, name: str) -> str:
+        """The plugin that supplied a component."""
+        return self._entries[kind, name].plugin
+
     def find(self, name: str) -> list[Entry]:
         """Every entry with this name, of whatever kind."""
         return [entry for entry in self._entries.values() if entry.name == name]
@@ -100,14 +112,7 @@ class Registry:
 
     def method(self, text: str) -> Method:
         """A method by name, or a composition of components such as ``mc-dropout+raps+set-argmax+ups``."""
-        method = self._compose(text) if "+" in text else self.get("methods", text)
-        for stage, name in method.stages.items():
-            component = self.get(STAGES[stage], name)
-            if getattr(component, "needs_sets", False) and method.sets is None:
-                raise BenchError(
-                    f"method {text!r}: {stage} {name!r} needs a set predictor; "
-                    f"add one of: {', '.join(entry.name for entry in self.of('set-predictors'))}"
-                )
+        method: Method = self._compose(text) if "+" in text else self.get("methods", text)
         return method
 
     def _compose(self, text: str) -> Method:
@@ -122,6 +127,9 @@ class Registry:
             raise BenchError(f"method {text!r} needs a selector; add one of: {names}")
         if "sets" in stages:
             stages.setdefault("scaling", self.get("set-predictors", stages["sets"]).scaling)
+            if "labeler" not in stages:
+                names = ", ".join(entry.name for entry in self.of("labelers"))
+                raise BenchError(f"method {text!r} has sets, so say which labeler it takes; one of: {names}")
         stages = {**UNSAID, **stages}
         return Method(name=text, description="composed on the command line", **stages)  # type: ignore[arg-type]
 
@@ -152,8 +160,42 @@ def _take(registry: Registry, plugins: Plugins, info: PluginInfo, kind: str, hoo
         plugins.fail(info, error)
 
 
+def check_component(kind: str, component: Any) -> None:
+    """Raise unless a component is what its kind must be."""
+    name = getattr(component, "name", None)
+    if not isinstance(name, str) or not name or set(name) & set("+.,= /"):
+        raise PluginError(f"{component!r} needs a `name` without spaces and without any of + . , = /")
+    if kind in VALUES:
+        if not isinstance(component, VALUES[kind]):
+            raise PluginError(f"{name!r} must be a {VALUES[kind].__name__}, not {type(component).__name__}")
+        if isinstance(component, Method):
+            _check_method(component)
+        return
+    if not (isinstance(component, type) and is_dataclass(component) and component.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+        raise PluginError(f"{name!r} must be a frozen dataclass (the class itself)")
+    missing = [needed for needed in NEEDS[kind] if not hasattr(component, needed)]
+    if missing:
+        raise PluginError(f"{name!r} in {kind} lacks {', '.join(missing)}")
+    parameters(component)
+    if name in GROUPS:
+        raise PluginError(f"the name {name!r} is taken by the settings of that name")
+
+
+def _check_method(method: Method) -> None:
+    if method.selector is None and method.stages:
+        raise PluginError(f"method {method.name!r} has stages but no selector")
+    if method.selector is not None and (method.estimator is None or method.labeler is None):
+        raise PluginError(f"method {method.name!r} has a selector, so it needs an estimator and a labeler")
+    if method.labels == "all" and method.stages:
+        raise PluginError(f"method {method.name!r} trains on all labels, so there is no pool to choose from")
+
+
 @cache
 def installed() -> tuple[Plugins, Registry]:
-    """The installed plugins and their components, loaded once per process."""
+    """The installed plugins and their components, loaded once per process. Warns of each that is not in use."""
     plugins = load_plugins()
-    return plugins, build_registry(plugins)
+    registry = build_registry(plugins)
+    for broken in plugins.broken:
+        message = f"plugin {broken.name!r} ({broken.distribution} {broken.version}) is not in use: {broken.error}"
+        warnings.warn(message, BenchWarning, stacklevel=2)
+    return plugins, registry

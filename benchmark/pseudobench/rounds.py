@@ -100,7 +100,7 @@ def run_rounds(run: Run, recorder: Recorder) -> Iterator[dict[str, Any]]:
             choice = choose(run, networks, selection, context, watch)
             settled = selection is not None and _settled(selection, choice.selection, run.spec.group(Loop).settle)
             described = describe(choice, recorder)
-            if choice.scaling is not None:  # before it is replaced: the network that the scaling was fitted to
+            if choice.scaling is not None:  # of the network that chose, before a new one takes its place
                 test = run.pool(networks.main, run.data.test_images).scaled(choice.scaling)
                 described["scaled_test"] = recorder.test(test.logits())
             selection = choice.selection
@@ -121,8 +121,9 @@ def _settled(before: Selection, now: Selection, tolerance: float) -> bool:
 def describe(choice: Choice, recorder: Recorder) -> dict[str, Any]:
     """What is recorded of a choice of pseudo-labels."""
     described = recorder.selection(choice.estimate, choice.labels, choice.selection)
-    if choice.sets is not None and choice.test_sets is not None:
+    if choice.calibrated is not None and choice.sets is not None and choice.test_sets is not None:
         described |= recorder.sets(choice.sets, choice.test_sets, choice.calibration_points)
+        described["calibrated"] = dict(choice.calibrated.numbers)
     if choice.scaling is not None:
         described["scaling"] = dict(choice.scaling.numbers)
     return described

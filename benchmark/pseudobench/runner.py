@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pseudobench.environment import describe_environment, pick_device, set_up
-from pseudobench.errors import BenchError
+from pseudobench.errors import BenchError, PluginError
 from pseudobench.listeners import Listener
 from pseudobench.networks import check_backbone
 from pseudobench.presets import Calibration, Recipe
 from pseudobench.recorder import Recorder
 from pseudobench.rounds import Run, run_rounds
-from pseudobench.splits import make_split, with_validation
+from pseudobench.splits import check_budget, make_split, with_validation
 from pseudobench.store import FORMAT, KIND, Store
 
 if TYPE_CHECKING:
@@ -49,24 +50,40 @@ class Runner:
             check_backbone(self.registry, backbone)
         stored = {} if self.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
         finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}
-        datasets = self._load(specs, finished)
+        datasets = self._load([spec for spec in specs if spec.run_id not in finished])
         self.listener.experiment_started(len(specs), len(finished))
         records = []
         for spec in specs:
-            record = finished.get(spec.run_id) or self._execute(spec, datasets[spec.dataset, spec.evaluates_on], device)
+            data = datasets.get((spec.dataset, spec.evaluates_on))
+            record = finished.get(spec.run_id)
+            if record is None:
+                assert data is not None
+                record = self._execute(spec, data, device)
             records.append(record)
         self.listener.experiment_finished()
         return records
 
-    def _load(self, specs: Sequence[RunSpec], finished: dict[str, Any]) -> dict[tuple[str, str], Dataset]:
-        """The datasets of the runs that are still to do, by name and by what they are evaluated on."""
-        loaded = {}
+    def _load(self, specs: Sequence[RunSpec]) -> dict[tuple[str, str], Dataset]:
+        """The datasets of the runs to do, by name and by what they are evaluated on; raises before anything runs."""
+        loaded: dict[tuple[str, str], Dataset] = {}
         for spec in specs:
             key = spec.dataset, spec.evaluates_on
-            if spec.run_id not in finished and key not in loaded:
-                data = self.registry.get("datasets", spec.dataset)().load(self.data_dir)
-                loaded[key] = with_validation(data) if spec.evaluates_on == "validation" else data
+            if key not in loaded:
+                loaded[key] = evaluated(spec, self._read(spec.dataset))
+            budget = label_budget(spec, loaded[key])
+            check_budget(spec.dataset, loaded[key].train_labels.tolist(), budget)
         return loaded
+
+    def _read(self, name: str) -> Dataset:
+        source = self.registry.get("datasets", name)
+        try:
+            data: Dataset = source().load(self.data_dir)
+        except BenchError:
+            raise
+        except Exception as error:
+            owner = self.registry.owner("datasets", name)
+            raise PluginError(f"dataset {name!r} of plugin {owner!r} can't be loaded: {_line(error)}") from error
+        return data
 
     def _execute(self, spec: RunSpec, data: Dataset, device: torch.device) -> dict[str, Any]:
         """Run one spec; its record is written after every round, and says how it ended."""
@@ -77,19 +94,10 @@ class Runner:
         split = split_for(spec, data)
         record = new_record(spec, data, split, device)
         try:
-            run = Run(
-                spec,
-                self.registry,
-                data,
-                split,
-                device,
-                lambda progress: self.listener.epoch_finished(spec, progress),
-            )
-            recorder = Recorder(data.classes, data.train_labels[list(split.unlabeled)], data.test_labels)
-            for round_ in run_rounds(run, recorder):
-                record["rounds"].append(round_)
+            for round_ in self._rounds(spec, data, split, device):
                 record["seconds"] = time.perf_counter() - start
-                self.store.save(record)
+                self.store.save({**record, "rounds": [*record["rounds"], round_]})
+                record["rounds"].append(round_)  # after it was written: what can't be written is not kept
                 self.listener.round_finished(spec, round_)
                 self.plugins.notify("bench_round_finished", spec=spec, round=round_)
             record["status"] = "done"
@@ -103,10 +111,26 @@ class Runner:
         self.plugins.notify("bench_run_finished", spec=spec, record=record)
         return record
 
+    def _rounds(self, spec: RunSpec, data: Dataset, split: Split, device: torch.device) -> Iterator[dict[str, Any]]:
+        """The rounds of a run, with the truth in the recorder's hands alone."""
+        recorder = Recorder(data.classes, data.train_labels[list(split.unlabeled)], data.test_labels)
+        report = partial(self.listener.epoch_finished, spec)
+        return run_rounds(Run(spec, self.registry, data, split, device, report), recorder)
+
+
+def evaluated(spec: RunSpec, data: Dataset) -> Dataset:
+    """The dataset as a run sees it: with validation images in place of test images where the spec says so."""
+    return with_validation(data) if spec.evaluates_on == "validation" else data
+
+
+def label_budget(spec: RunSpec, data: Dataset) -> int:
+    """How many labels a run may use: all of them for a ceiling."""
+    return len(data.train_labels) if spec.trains_on == "all" else spec.labels
+
 
 def split_for(spec: RunSpec, data: Dataset) -> Split:
-    """The split of a run: all labels for a ceiling, else the budget with what held-out calibration takes."""
-    budget = len(data.train_labels) if spec.trains_on == "all" else spec.labels
+    """The split of a run on ``data`` as it sees it: its label budget, with what held-out calibration takes."""
+    budget = label_budget(spec, data)
     held = round(budget * spec.group(Calibration).fraction) if spec.policy == "held-out" else 0
     return make_split(data.name, data.train_labels.tolist(), budget=budget, seed=spec.seed, held_out=held)
 
@@ -125,7 +149,7 @@ def new_record(spec: RunSpec, data: Dataset, split: Split, device: torch.device)
             "calibration": len(split.calibration),
             "unlabeled": len(split.unlabeled),
             "test": len(data.test_labels),
-            "rebuild": "pseudobench.runner.split_for(spec, dataset)",
+            "rebuild": "pseudobench.runner.split_for(spec, pseudobench.runner.evaluated(spec, dataset))",
         },
         "environment": describe_environment(device),
         "started": _now(),
@@ -137,14 +161,15 @@ def new_record(spec: RunSpec, data: Dataset, split: Split, device: torch.device)
 
 
 def _describe(error: Exception) -> dict[str, str]:
-    """What went wrong and where, without paths of this machine."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
+    """What went wrong and where (the last calls), without paths of this machine."""
+    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)[-3:]
+    where = " > ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
+    return {"message": _line(error), "where": where}
+
+
+def _line(error: Exception) -> str:
     kind = "" if isinstance(error, BenchError) else f"{type(error).__name__}: "
-    message = " ".join(str(error).split())
-    return {
-        "message": f"{kind}{message}",
-        "where": f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}",
-    }
+    return kind + " ".join(str(error).split())
 
 
 def _now() -> str:

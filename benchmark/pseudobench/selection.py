@@ -11,7 +11,7 @@ from pseudobench.types import Selection
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from pseudobench.types import Estimate
+    from pseudobench.types import Estimate, PredictionSets
 
 
 def argmax_mask(probs: Tensor) -> Tensor:
@@ -34,10 +34,23 @@ def confident_negatives(estimate: Estimate, target: Tensor, tau_n: float, kappa_
     return sure & ~target & ~argmax_mask(estimate.probs)
 
 
-def balance(positive: Tensor, uncertainty: Tensor, floor: int) -> Tensor:
-    """Keep as many positives of each class as the rarest class has (at least ``floor``), surest first."""
+def outside(sets: PredictionSets, estimate: Estimate) -> Tensor:
+    """The classes outside each set, ``bool [N, C]``, but never a sample's most probable class.
+
+    An empty set rules nothing out: it says that the sample is the most confident of all, not that no class fits.
+    """
+    return ~sets.mask & sets.mask.any(1, keepdim=True) & ~argmax_mask(estimate.probs)
+
+
+def balance(positive: Tensor, estimate: Estimate, floor: int) -> Tensor:
+    """Keep as many positives of each class as the rarest class has (at least ``floor``), surest first.
+
+    The surest are the least uncertain and, among equals (set sizes are often equal), the most probable.
+    """
     keep = max(floor, int(positive.sum(0).min()))
-    order = uncertainty.masked_fill(~positive, torch.inf).sort(dim=0, stable=True).indices
+    probable = estimate.probs.sort(dim=0, descending=True, stable=True).indices
+    uncertainty = estimate.uncertainty.masked_fill(~positive, torch.inf).gather(0, probable)
+    order = probable.gather(0, uncertainty.sort(dim=0, stable=True).indices)
     place = torch.empty_like(order).scatter_(
         0, order, torch.arange(len(order), device=order.device)[:, None].expand_as(order)
     )

@@ -41,7 +41,7 @@ class RunSpec:
     @property
     def run_id(self) -> str:
         """A readable name that no other spec has."""
-        identity = {key: value for key, value in asdict(self).items() if key not in ("overrides", "preset")}
+        identity = {key: value for key, value in asdict(self).items() if key != "overrides"}
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
         return f"{self.dataset}-{self.labels}-{self.method}-s{self.seed}-{digest}"
 
@@ -81,12 +81,17 @@ def resolve(
     budget = source.default_labels if labels is None else labels
     groups = _parameter_groups(registry, chosen)
     values = {name: defaults(kind) for name, kind in groups.items()}
-    for layer in (PRESETS[preset].settings, source.presets.get(preset, {}), chosen.settings):
+    for layer in (PRESETS[preset].settings, source.presets.get(preset, {})):
         _apply(values, groups, layer)
+    for key in chosen.settings:
+        if key.partition(".")[0] not in groups:
+            raise BenchError(f"method {method!r} sets {key}, but has no {key.partition('.')[0]!r}")
+    _apply(values, groups, chosen.settings)
     before = _flat(values)
     _apply(values, groups, settings or {})
     overrides = {key: value for key, value in _flat(values).items() if value != before[key]}
-    check_labels(source, budget, values.get("calibration"), validation=validation)
+    _check_sets(registry, chosen, values)
+    check_labels(source, budget, chosen, values.get("calibration"), validation=validation)
     return RunSpec(
         dataset=dataset,
         labels=budget,
@@ -142,8 +147,19 @@ def check_settings(registry: Registry, methods: list[str], settings: Mapping[str
         checked(group, used[group], {name: value})
 
 
+def _check_sets(registry: Registry, method: Method, values: Mapping[str, Mapping[str, Value]]) -> None:
+    """Raise if a stage needs prediction sets and the method has none."""
+    for stage, name in method.stages.items():
+        component = registry.get(STAGES[stage], name)(**values[name])
+        if getattr(component, "needs_sets", False) and method.sets is None:
+            known = ", ".join(entry.name for entry in registry.of("set-predictors"))
+            raise BenchError(
+                f"method {method.name!r}: {stage} {name!r} needs a set predictor, as it is set; add one of: {known}"
+            )
+
+
 def check_labels(
-    source: Any, labels: int, calibration: Mapping[str, Value] | None, *, validation: bool = False
+    source: Any, labels: int, method: Method, calibration: Mapping[str, Value] | None, *, validation: bool
 ) -> None:
     """Raise unless the dataset has that many labels to give, evenly over classes and enough for calibration."""
     classes, size = source.classes, source.train_size
@@ -151,6 +167,8 @@ def check_labels(
         size -= size // VALIDATION_SHARE
     if labels > size:
         raise BenchError(f"--labels {labels}: {source.name} has {size} training images")
+    if labels == size and method.selector is not None:
+        raise BenchError(f"--labels {labels}: all of {source.name} is labeled, and {method.name!r} needs a pool")
     if labels < classes:
         raise BenchError(f"--labels {labels}: {source.name} has {classes} classes and each needs a label")
     if labels % classes:
@@ -163,8 +181,8 @@ def check_labels(
         held = round(labels * float(calibration["fraction"] or 0))
         if held < 1 or labels - held < classes:
             raise BenchError(
-                f"calibration.fraction={calibration['fraction']} of {labels} labels holds out {held}; "
-                f"at least 1 must be held out and {classes} left to train on"
+                f"calibration.fraction={calibration['fraction']} of {labels} labels holds out {held}; at least 1 must "
+                f"be held out and {classes} left to train on: change it, or take more labels, or --calibration cross"
             )
     if calibration and calibration["policy"] == "cross" and int(calibration["folds"] or 0) > labels // 2:
         raise BenchError(f"calibration.folds={calibration['folds']}: at most half of the {labels} labels")

@@ -8,9 +8,12 @@ The labeled images of a seed are the same for every method, and the held-out one
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
+from pseudobench.errors import BenchError
 from pseudobench.types import Dataset, Split
 
 #: One training image in this many is for validation, where that is asked for.
@@ -62,6 +65,14 @@ def make_split(name: str, labels: Sequence[int], *, budget: int, seed: int, held
     return Split(*parts, digest=hashlib.sha256(repr(parts).encode()).hexdigest())
 
 
+def check_budget(name: str, labels: Sequence[int], budget: int) -> None:
+    """Raise unless every class has enough images to give its share of ``budget`` (or all are labeled)."""
+    rarest, classes = min(Counter(labels).values()), len(set(labels))
+    if budget != len(labels) and budget // classes > rarest:
+        most = rarest * classes
+        raise BenchError(f"--labels {budget}: the rarest class of {name} has {rarest} images; take at most {most}")
+
+
 def make_folds(split: Split, labels: Sequence[int], *, folds: int, name: str, seed: int) -> list[tuple[int, ...]]:
     """The labeled images of a split in ``folds`` parts, each class spread evenly over them."""
     by_class: dict[int, list[int]] = {}
@@ -75,9 +86,5 @@ def _deal(chosen: dict[int, list[int]], count: int, name: str, seed: int) -> lis
     """``count`` of the chosen images, class after class in a drawn order, like cards."""
     order = shuffled(sorted(chosen), name, seed, "calibration-classes")
     decks = {label: shuffled(chosen[label], name, seed, "calibration") for label in order}
-    dealt: list[int] = []
-    while len(dealt) < count:
-        for label in order:
-            if decks[label] and len(dealt) < count:
-                dealt.append(decks[label].pop())
-    return dealt
+    rounds = zip_longest(*(reversed(decks[label]) for label in order))
+    return [index for cards in rounds for index in cards if index is not None][:count]

@@ -13,6 +13,7 @@ from pseudobench.errors import BenchError
 
 FORMAT = 1
 KIND = "pseudobench.run"
+_KEYS = {"run_id", "status", "spec", "split", "environment", "rounds", "error", "seconds"}
 
 
 class Store:
@@ -43,30 +44,26 @@ class Store:
         """Write a record whole or not at all."""
         text = json.dumps(record, indent=1, allow_nan=False) + "\n"
         path = self.path(record["run_id"])
-        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".writing-")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+            _write(path, text)
+        except OSError as error:
+            raise BenchError(f"can't write {path}: {error.strerror}") from None
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Every record below the folder, by path."""
-        if not self.folder.is_dir():
-            raise BenchError(f"there is no results folder {self.folder}; `bench run` makes one")
-        for path in sorted(self.folder.rglob("*.json")):
-            yield read_record(path)
+        """Every record below the folder, by path. Other JSON files (a figure's, say) may lie beside them."""
+        seen: dict[str, Path] = {}
+        for path in self._paths():
+            record = _read(path)
+            if record is None:
+                continue
+            first = seen.setdefault(record["run_id"], path)
+            if first != path:
+                raise BenchError(f"{first} and {path} are the same run; move one of them away")
+            yield record
 
     def find(self, text: str) -> dict[str, Any]:
-        """The one record whose run id starts with ``text`` or contains it."""
-        if not self.folder.is_dir():
-            raise BenchError(f"there is no results folder {self.folder}; `bench run` makes one")
-        paths = sorted(self.folder.rglob("*.json"))
+        """The one record whose run id is ``text``, starts with it, or contains it."""
+        paths = self._paths()
         for fits in (str.__eq__, str.startswith, str.__contains__):
             matches = [path for path in paths if fits(path.stem, text)]
             if len(matches) == 1:
@@ -76,9 +73,37 @@ class Store:
                 raise BenchError(f"{len(matches)} runs fit {text!r} (such as {some}); give more of the name")
         raise BenchError(f"there is no run {text!r} in {self.folder}; `bench table --runs` lists them")
 
+    def _paths(self) -> list[Path]:
+        if not self.folder.is_dir():
+            raise BenchError(f"there is no results folder {self.folder}; `bench run` makes one")
+        return sorted(self.folder.rglob("*.json"))
+
+
+def _write(path: Path, text: str) -> None:
+    """Beside its place first, then moved there in one step."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
 
 def read_record(path: Path) -> dict[str, Any]:
-    """A record from its file; raises on anything else, and on a format that this version does not know."""
+    """A record from its file; raises on anything else."""
+    record = _read(path)
+    if record is None:
+        raise BenchError(f"{path} is not a run record of pseudobench; move it away")
+    return record
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """A record from its file, None for another kind of JSON; raises on a format that this version does not know."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -86,12 +111,14 @@ def read_record(path: Path) -> dict[str, Any]:
     except ValueError:
         raise BenchError(f"{path} is not a run record (broken JSON); move it away") from None
     if not isinstance(record, dict) or record.get("kind") != KIND:
-        raise BenchError(f"{path} is not a run record of pseudobench; move it away")
+        return None
     if record.get("format") != FORMAT:
         raise BenchError(
             f"{path} has record format {record.get('format')}, this pseudobench reads {FORMAT}; "
             "take the version of pseudobench that wrote it"
         )
+    if not record.keys() >= _KEYS:
+        raise BenchError(f"{path} is not a whole run record; move it away")
     return record
 
 

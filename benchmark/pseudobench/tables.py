@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from scipy import stats
 
-from pseudobench.errors import BenchError
+from pseudobench.errors import BenchError, BenchWarning
 from pseudobench.parameters import suggest
 
 if TYPE_CHECKING:
@@ -63,10 +64,9 @@ class Table:
 def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFrame:
     """One row per record: identity, status and the raw value of every column."""
     columns = [entry.component for entry in registry.of("columns")]
-    rows = []
+    rows, settings = [], []
     for record in records:
         spec = record["spec"]
-        overrides = [f"{key}={_plain(value)}" for key, value in spec["overrides"].items()]
         rows.append(
             {
                 "run_id": record["run_id"],
@@ -76,16 +76,42 @@ def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFr
                 "backbone": spec["backbone"],
                 "preset": spec["preset"],
                 "calibration": (spec["settings"].get("calibration") or {}).get("policy", "none"),
-                "settings": ", ".join(each for each in overrides if not each.startswith("calibration.policy")),
                 "method": spec["method"],
                 "seed": spec["seed"],
                 "status": record["status"],
-                "error": (record.get("error") or {}).get("message"),
+                "error": (record["error"] or {}).get("message"),
                 **{column.name: _read(column, record) for column in columns},
             }
         )
+        settings.append((spec["settings"], spec["overrides"]))
     names = ["run_id", *IDENTITY, "seed", "status", "error", *(column.name for column in columns)]
-    return pd.DataFrame(rows, columns=names)
+    texts = settings_texts([tuple(row[key] for key in IDENTITY if key != "settings") for row in rows], settings)
+    return pd.DataFrame([{**row, "settings": text} for row, text in zip(rows, texts, strict=True)], columns=names)
+
+
+def settings_texts(
+    identities: Sequence[tuple[Any, ...]], settings: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+) -> list[str]:
+    """What to say of each run's settings: what its user set, and whatever tells it from runs that look the same.
+
+    ``settings`` are pairs of all settings of a run and its overrides. Runs of one identity whose settings differ
+    (a default has changed since, say) are never averaged: the difference is shown, and they are rows of their own.
+    """
+    flat = [
+        {f"{group}.{name}": value for group, held in every.items() for name, value in held.items()}
+        for every, _ in settings
+    ]
+    known: dict[tuple[Any, ...], dict[str, set[str]]] = {}
+    for identity, values in zip(identities, flat, strict=True):
+        held = known.setdefault(identity, {})
+        for key, value in values.items():
+            held.setdefault(key, set()).add(repr(value))
+    texts = []
+    for identity, values, (_, overrides) in zip(identities, flat, settings, strict=True):
+        varying = [key for key, seen in known[identity].items() if len(seen) > 1]
+        shown = [key for key in values if (key in overrides or key in varying) and key != "calibration.policy"]
+        texts.append(", ".join(f"{key}={_plain(values[key])}" for key in shown))
+    return texts
 
 
 def _plain(value: Any) -> str:
@@ -93,8 +119,13 @@ def _plain(value: Any) -> str:
 
 
 def _read(column: Column, record: Mapping[str, Any]) -> float:
-    value = column.read(record) if record["rounds"] else None
-    return math.nan if value is None else float(value)
+    try:
+        value = column.read(record) if record["rounds"] else None
+        return math.nan if value is None else float(value)
+    except Exception as error:  # a plugin's column: the table goes on without it
+        message = f"column {column.name!r} can't read {record['run_id']}: {type(error).__name__}: {error}"
+        warnings.warn(message, BenchWarning, stacklevel=2)
+        return math.nan
 
 
 def pick_columns(registry: Registry, names: Sequence[str]) -> tuple[Column, ...]:

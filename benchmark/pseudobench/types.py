@@ -88,6 +88,8 @@ class Estimate:
     def __post_init__(self) -> None:
         _check(self, "probs", self.probs, (None, None), "float")
         _check(self, "uncertainty", self.uncertainty, tuple(self.probs.shape), "float")
+        if self.negative is not None:
+            _check(self, "negative", self.negative.probs, tuple(self.probs.shape), "float")
 
     @property
     def for_negatives(self) -> Estimate:

@@ -115,31 +115,6 @@ class SetArgmax:
 
 
 @dataclass(frozen=True)
-class Complement:
-    """Positives by Eq. 4; the classes outside a sample's set are its negatives."""
-
-    name: ClassVar[str] = "complement"
-    needs_sets: ClassVar[bool] = True
-    tau_p: float = param(0.7, "a positive has at least this probability", low=0, high=1)
-    kappa_p: float = param(0.05, "a positive has at most this uncertainty", low=0)
-    balance_rounds: int = param(6, "rounds in which each class gets equally many positives, from the first", low=0)
-    balance_floor: int = param(25, "positives of a class that balancing never goes below", low=1)
-
-    def select(
-        self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
-    ) -> Selection:
-        """Choose positives and negatives. An empty set rules nothing out: it has no complement worth the name."""
-        from pseudobench import selection as rules
-
-        assert sets is not None
-        positive = rules.confident_positives(estimate, labels.target, self.tau_p, self.kappa_p)
-        if context.round <= self.balance_rounds:
-            positive = rules.balance(positive, estimate.uncertainty, self.balance_floor)
-        outside = ~sets.mask & sets.mask.any(1, keepdim=True) & ~rules.argmax_mask(estimate.probs)
-        return rules.either(positive, outside)
-
-
-@dataclass(frozen=True)
 class Singleton:
     """Exactly the samples whose set holds one class, with that class."""
 
@@ -180,9 +155,9 @@ def bench_labelers() -> list[type[SetLabeler] | type[SetArgmax]]:
 
 
 @hookimpl
-def bench_selectors() -> list[type[Complement] | type[Singleton]]:
+def bench_selectors() -> list[type[Singleton]]:
     """Offer selection by sets."""
-    return [Complement, Singleton]
+    return [Singleton]
 
 
 _PAPER = "Moezzi, An Uncertainty-Aware Pseudo-Label Selection Framework using Regularized Conformal Prediction"
@@ -212,7 +187,7 @@ def bench_methods() -> list[Method]:
         paper,
         name="ups-raps-complement",
         description="the classes outside the set as negatives",
-        selector="complement",
+        settings={"ups.negatives": "complement"},
     )
     singleton = replace(
         paper,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,15 @@ class RapsSets:
     def tau(self) -> float:
         """Eq. 1's threshold; NaN for several folds, which have no common one."""
         return conformal.conformal_threshold(self.scores[0], self.raps.alpha) if len(self.scores) == 1 else math.nan
+
+    @property
+    def numbers(self) -> Mapping[str, float]:
+        """What the record keeps: how many points gave the threshold, and the parameters in force."""
+        return {
+            "points": sum(len(scores) for scores in self.scores),
+            "k_reg": self.raps.k_reg,
+            "lam": self.raps.lam,
+        }
 
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
         """Sets for the images that ``pools[k]`` shows through fold k's network."""

@@ -35,14 +35,22 @@ class Ups:
     """Eq. 4: positives that are probable and certain, negatives that are improbable and certain."""
 
     name: ClassVar[str] = "ups"
-    needs_sets: ClassVar[bool] = False
     tau_p: float = param(0.7, "a positive has at least this probability", low=0, high=1)
     tau_n: float = param(0.05, "a negative has at most this probability", low=0, high=1)
     kappa_p: float = param(0.05, "a positive has at most this uncertainty", low=0)
     kappa_n: float = param(0.005, "a negative has at most this uncertainty", low=0)
-    negatives: bool = param(True, "select negatives at all")
+    negatives: str = param(
+        "improbable",
+        "improbable: by tau_n and kappa_n; complement: the classes outside the prediction set; none: no negatives",
+        choices=("improbable", "complement", "none"),
+    )
     balance_rounds: int = param(6, "rounds in which each class gets equally many positives, from the first", low=0)
     balance_floor: int = param(25, "positives of a class that balancing never goes below", low=1)
+
+    @property
+    def needs_sets(self) -> bool:
+        """Only for negatives from outside the sets."""
+        return self.negatives == "complement"
 
     def select(
         self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
@@ -52,10 +60,14 @@ class Ups:
 
         positive = rules.confident_positives(estimate, labels.target, self.tau_p, self.kappa_p)
         if context.round <= self.balance_rounds:
-            positive = rules.balance(positive, estimate.uncertainty, self.balance_floor)
-        if not self.negatives:
-            return Selection(positive, positive.new_zeros(positive.shape))
-        negative = rules.confident_negatives(estimate, labels.target, self.tau_n, self.kappa_n)
+            positive = rules.balance(positive, estimate, self.balance_floor)
+        if self.negatives == "complement":
+            assert sets is not None
+            negative = rules.outside(sets, estimate)
+        elif self.negatives == "improbable":
+            negative = rules.confident_negatives(estimate, labels.target, self.tau_n, self.kappa_n)
+        else:
+            negative = positive.new_zeros(positive.shape)
         return rules.either(positive, negative)
 
 

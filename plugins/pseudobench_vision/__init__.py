@@ -74,7 +74,7 @@ class Cifar100(Cifar10):
     default_labels: ClassVar[int] = 10_000
     # UPS balances classes on CIFAR-10 but never on CIFAR-100.
     presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {
-        preset: {"ups.balance_rounds": 0, "complement.balance_rounds": 0} for preset in ("smoke", "cpu")
+        preset: {"ups.balance_rounds": 0} for preset in ("smoke", "cpu")
     }
 
 

@@ -44,7 +44,7 @@ def load_cifar(name: str, data_dir: Path) -> Dataset:
     files = FILES[name]
     if not is_present(name, data_dir):
         fetch(name, data_dir)
-    if (data_dir / files.folder).is_dir():
+    if _official_files(name, data_dir):
         train, test = (_read(data_dir / files.folder, part, files.label_key) for part in (files.train, files.test))
     else:
         train, test = (npm_cifar.read(data_dir, part) for part in ("train", "test"))
@@ -53,9 +53,12 @@ def load_cifar(name: str, data_dir: Path) -> Dataset:
 
 def is_present(name: str, data_dir: Path) -> bool:
     """Whether the files are there; what is in them is checked when they are read."""
-    if all((data_dir / FILES[name].folder / file).is_file() for file, _ in (*FILES[name].train, *FILES[name].test)):
-        return True
-    return name == "cifar10" and npm_cifar.is_present(data_dir)
+    return _official_files(name, data_dir) or (name == "cifar10" and npm_cifar.is_present(data_dir))
+
+
+def _official_files(name: str, data_dir: Path) -> bool:
+    files = FILES[name]
+    return all((data_dir / files.folder / file).is_file() for file, _ in (*files.train, *files.test))
 
 
 def fetch(name: str, data_dir: Path) -> None:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -63,9 +64,9 @@ def read(data_dir: Path, part: str) -> tuple[Tensor, Tensor]:
     """Images ``uint8 [N, 3, 32, 32]`` and labels ``int64 [N]`` of a part, checked again."""
     path = data_dir / FOLDER / f"{part}.npz"
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             images, labels = arrays["images"], arrays["labels"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise BenchError(f"{path} can't be read ({error}); remove it and try again") from None
     _check_pixels(images, part, path)
     return torch.from_numpy(images).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(labels.astype(np.int64))

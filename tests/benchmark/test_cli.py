@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -36,7 +37,17 @@ SMOKE = ("--preset", "smoke", "--seeds", "2", "--methods", "supervised,ups-raps"
         (("--set", "upps.tau_p=0.8"), "there is no component 'upps'; did you mean 'ups'?"),
         (("--set", "ups.tau_p"), "--set takes component.parameter=value"),
         (("--set", "singleton.x=1"), "none of the methods supervised, pl, ups, ups-raps uses 'singleton'"),
-        (("--methods", "set-size+hard+ups"), "estimator 'set-size' needs a set predictor; add one of: raps"),
+        (
+            ("--methods", "set-size+hard+ups"),
+            "method 'set-size+hard+ups': estimator 'set-size' needs a set predictor, as it is set; add one of: raps",
+        ),
+        (
+            ("--methods", "ups", "--set", "ups.negatives=complement"),
+            "method 'ups': selector 'ups' needs a set predictor, as it is set; add one of: raps",
+        ),
+        (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 images; take at most 1160"),
+        (("--labels", "10"), "or --calibration cross"),
+        (("--dataset", "cifar10", "--labels", "50000"), "all of cifar10 is labeled, and 'pl' needs a pool"),
         (("--backbone", "resnet81"), "there is no backbone 'resnet81'; did you mean"),
         (("--preset", "cpuu"), "there is no preset 'cpuu'; did you mean 'cpu'?"),
         (("--calibration", "trian"), "'trian' is not one of held-out, train, cross"),
@@ -145,7 +156,47 @@ def test_settings_make_rows_of_their_own(bench):
     bench(*common)
     bench(*common, "--set", "ups.tau_p=0.8")
     rows = json.loads(bench("table", "--format", "json").out)
-    assert {row["settings"] for row in rows} == {"", "ups.tau_p=0.8"}
+    assert {row["settings"] for row in rows} == {"ups.tau_p=0.7", "ups.tau_p=0.8"}
+
+
+def test_runs_with_other_settings_are_never_averaged(bench, tmp_path):
+    """A record made under another default looks the same by its overrides; the table tells them apart."""
+    bench("run", "--preset", "smoke", "--seeds", "2", "--methods", "pl", "--quiet")
+    for path in list(Path("runs").glob("*.json")):
+        record = json.loads(path.read_text())
+        record["run_id"] += "old"
+        record["spec"]["settings"]["recipe"]["lr"] = 0.9
+        (tmp_path / "runs" / f"{record['run_id']}.json").write_text(json.dumps(record))
+    rows = json.loads(bench("table", "--format", "json").out)
+    assert {(row["settings"], row["accuracy_n"]) for row in rows} == {("recipe.lr=0.1", 2), ("recipe.lr=0.9", 2)}
+
+
+def test_unfinished_runs_are_visible(bench):
+    bench("run", "--preset", "smoke", "--seeds", "2", "--methods", "pl", "--quiet")
+    path = next(Path("runs").glob("*s0*.json"))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "status": "running"}))
+    out = bench("table").out
+    assert "1 + 1 not done" in out
+    assert out.rstrip().endswith(": running")
+
+
+def test_a_broken_plugin_is_warned_of_and_the_rest_works(tmp_path):
+    (tmp_path / "explodes.py").write_text("1 / 0\n")
+    info = tmp_path / "explodes-0.3.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: explodes\nVersion: 0.3\n")
+    (info / "entry_points.txt").write_text("[pseudobench]\nexplodes = explodes\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pseudobench", "list", "methods"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert done.returncode == 0
+    expected = "warning: plugin 'explodes' (explodes 0.3) is not in use: ZeroDivisionError: division by zero\n"
+    assert done.stderr == expected
+    assert "ups-raps" in done.stdout
 
 
 def test_lists_show_everything_with_parameters(bench):
@@ -169,7 +220,7 @@ def test_plugins_are_listed_with_their_state(bench):
 
 
 def test_every_command_has_help_with_examples(bench):
-    for command in ("run", "table", "show", "list"):
+    for command in ("run", "table", "show", "list", "plugins"):
         assert "Example" in bench(command, "--help").out
     assert bench("--version").out.startswith("bench, version ")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -12,9 +12,15 @@ from typing import ClassVar
 
 import pytest
 
-from pseudobench import BenchError, Method, PluginError, hookimpl, hookspecs, param
+from pseudobench import Backbone, BenchError, BenchWarning, Column, Method, PluginError, hookimpl, hookspecs, param
+from pseudobench.listeners import Listener
+from pseudobench.networks import check_backbone
 from pseudobench.plugins import PluginInfo, load_plugins
 from pseudobench.registry import Registry, build_registry
+from pseudobench.runner import Runner
+from pseudobench.spec import resolve
+from pseudobench.store import Store
+from pseudobench.tables import frame
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 
@@ -36,11 +42,15 @@ def load(*modules):
 
 @dataclass(frozen=True)
 class Anything:
-    """Selects nothing."""
+    """Selects nothing, and labels nothing."""
 
     name: ClassVar[str] = "anything"
     needs_sets: ClassVar[bool] = False
     share: float = param(0.5, "a share", low=0, high=1)
+
+    def select(self, estimate, labels, sets, context): ...
+
+    label = estimate = select
 
 
 def test_bundled_plugins_are_entry_points_and_all_load():
@@ -52,27 +62,45 @@ def test_bundled_plugins_are_entry_points_and_all_load():
 def test_a_strangers_component_is_listed_with_its_owner():
     _, registry = load(plugin(bench_selectors=lambda: [Anything]))
     (entry,) = registry.find("anything")
-    assert (entry.kind, entry.plugin, entry.summary) == ("selectors", "stranger", "Selects nothing.")
+    assert (entry.kind, entry.plugin, entry.summary) == (
+        "selectors",
+        "stranger",
+        "Selects nothing, and labels nothing.",
+    )
+
+
+EVERYTHING = Method("x", estimator="softmax", labeler="hard", selector="ups")
 
 
 def raises():
     raise RuntimeError("no can do")
 
 
-@dataclass
-class NoName:
-    needs_sets: ClassVar[bool] = False
+@dataclass(frozen=True)
+class NoName(Anything):
+    name: ClassVar[str] = ""
 
 
 @dataclass(frozen=True)
-class BadParameter:
+class BadParameter(Anything):
     name: ClassVar[str] = "bad-parameter"
-    share: float = 0.5
+    other: float = 0.5
 
 
 @dataclass(frozen=True)
-class Taken:
+class Taken(Anything):
     name: ClassVar[str] = "mc-dropout"
+
+
+@dataclass
+class Unfrozen:
+    name: ClassVar[str] = "unfrozen"
+
+
+@dataclass(frozen=True)
+class NoVerb:
+    name: ClassVar[str] = "no-verb"
+    needs_sets: ClassVar[bool] = False
 
 
 @pytest.mark.parametrize(
@@ -85,7 +113,14 @@ class Taken:
         ({"bench_selectors": lambda: [NoName]}, "needs a `name`"),
         ({"bench_selectors": lambda: [BadParameter]}, "param(0.5"),
         ({"bench_selectors": lambda: [Taken]}, "plugin 'ups' supplies it in estimators"),
+        ({"bench_selectors": lambda: [Unfrozen]}, "must be a frozen dataclass"),
+        ({"bench_selectors": lambda: [Anything()]}, "(the class itself)"),
+        ({"bench_selectors": lambda: [NoVerb]}, "'no-verb' in selectors lacks select"),
         ({"bench_methods": lambda: [Method("pl")]}, "the name 'pl' is taken: plugin 'pl' supplies it"),
+        ({"bench_methods": lambda: [Anything]}, "must be a Method"),
+        ({"bench_methods": lambda: [Method("x", selector="ups")]}, "needs an estimator and a labeler"),
+        ({"bench_methods": lambda: [Method("x", sets="raps")]}, "has stages but no selector"),
+        ({"bench_methods": lambda: [replace(EVERYTHING, labels="all")]}, "there is no pool to choose from"),
     ],
 )
 def test_a_broken_plugin_is_named_and_the_rest_works(hooks, expected):
@@ -122,7 +157,7 @@ def test_a_failing_listener_is_a_warning_and_the_others_hear():
         heard.append(spec)
 
     plugins, _ = load(plugin("first", bench_run_started=fails), plugin("second", bench_run_started=hears))
-    with pytest.warns(RuntimeWarning, match="'first' failed in bench_run_started: ValueError: deaf"):
+    with pytest.warns(BenchWarning, match="'first' failed in bench_run_started: ValueError: deaf"):
         plugins.notify("bench_run_started", spec="the spec")
     assert heard == ["the spec"]
 
@@ -130,7 +165,7 @@ def test_a_failing_listener_is_a_warning_and_the_others_hear():
 def test_unknown_names_suggest_or_list(registry):
     with pytest.raises(BenchError, match="did you mean 'ups-raps'"):
         registry.get("methods", "ups-rasp")
-    with pytest.raises(BenchError, match="known: digits"):
+    with pytest.raises(BenchError, match="known: cifar10, cifar100, digits"):
         registry.get("datasets", "zzz")
 
 
@@ -151,7 +186,7 @@ def test_a_composition_is_the_method_of_the_same_parts(registry):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("set-size+hard+ups", "needs a set predictor; add one of: raps"),
+        ("mc-dropout+raps+ups", "say which labeler it takes; one of: hard, set, set-argmax"),
         ("mc-dropout+hard", "needs a selector"),
         ("mc-dropout+softmax+ups", "names two estimators"),
         ("mc-droput+ups", "did you mean 'mc-dropout'"),
@@ -160,6 +195,32 @@ def test_a_composition_is_the_method_of_the_same_parts(registry):
 def test_bad_compositions(registry, text, message):
     with pytest.raises(BenchError, match=message):
         registry.method(text)
+
+
+def test_a_method_that_sets_what_it_does_not_have_is_refused():
+    _, registry = load(plugin(bench_methods=lambda: [replace(EVERYTHING, settings={"usp.tau_p": 0.9})]))
+    with pytest.raises(BenchError, match=r"'x' sets usp\.tau_p, but has no 'usp'"):
+        resolve(registry, method="x", dataset="digits", seed=0)
+
+
+def test_one_strangers_backbone_that_does_not_import_harms_no_other():
+    _, registry = load(plugin(bench_backbones=lambda: [Backbone("ghost_net", "a_module_that_is_not_there", "boo")]))
+    check_backbone(registry, "digits_cnn")
+    with pytest.raises(BenchError, match="backbone 'ghost_net' of plugin 'stranger' can't be imported"):
+        check_backbone(registry, "ghost_net")
+
+
+def test_one_strangers_column_that_fails_is_named_and_empty(tmp_path):
+    def fails(record):
+        raise KeyError("nothing there")
+
+    plugins, registry = load(plugin(bench_columns=lambda: [Column("ghost", "fails", fails)]))
+    spec = resolve(registry, method="supervised", dataset="digits", seed=0, preset="smoke")
+    records = Runner(registry, plugins, Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
+    with pytest.warns(BenchWarning, match="column 'ghost' can't read"):
+        runs = frame(records, registry)
+    assert runs["ghost"].isna().all()
+    assert runs["accuracy"].notna().all()
 
 
 def test_bundled_plugins_use_the_public_api_alone():

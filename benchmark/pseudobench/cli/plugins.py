@@ -9,7 +9,7 @@ import click
 from pseudobench.registry import installed
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  bench plugins\n  bench plugins --check")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--check", is_flag=True, help="Exit with 1 if a plugin is broken.")
 def command(as_json: bool, check: bool) -> int:

@@ -66,8 +66,6 @@ def command(
     from pseudobench import console
 
     plugins, registry = installed()
-    for broken in plugins.broken:
-        console.warn(f"plugin {broken.name!r} ({broken.distribution} {broken.version}) is not in use: {broken.error}")
     from_file = read_file(file) if file else {}
     experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
     specs = experiment.specs(registry)

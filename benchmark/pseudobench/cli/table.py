@@ -83,7 +83,7 @@ def show_summary(runs: pd.DataFrame, registry: Registry, names: str | None = Non
         for column in table.columns:
             console.say(f"  {column.name}: {column.description}")
         for run in runs[runs["status"] != "done"].itertuples():
-            console.say(f"  {run.run_id}: {run.status}{': ' + str(run.error) if run.error else ''}")
+            console.say(f"  {run.run_id}: {run.status}{': ' + run.error if isinstance(run.error, str) else ''}")
 
 
 def show_runs(runs: pd.DataFrame, format_: str) -> None:

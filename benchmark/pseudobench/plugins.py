@@ -113,6 +113,11 @@ def _distribution(point: EntryPoint) -> str:
     return point.dist.name if point.dist else "?"
 
 
-def _bundled_first(point: EntryPoint) -> tuple[bool, str, str]:
+def _bundled_first(point: EntryPoint) -> tuple[bool, str, int, str]:
+    """Bundled plugins in the order in which their methods build on each other; lists and tables keep it."""
     distribution = _distribution(point)
-    return distribution != hookspecs.PROJECT, distribution, point.name
+    place = _BUNDLED.index(point.name) if point.name in _BUNDLED else len(_BUNDLED)
+    return distribution != hookspecs.PROJECT, distribution, place, point.name
+
+
+_BUNDLED = ("pl", "ups", "raps", "vision")

@@ -89,6 +89,14 @@ def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFr
     return pd.DataFrame([{**row, "settings": text} for row, text in zip(rows, texts, strict=True)], columns=names)
 
 
+def ordered(runs: pd.DataFrame, registry: Registry) -> pd.DataFrame:
+    """Runs by dataset and label count, methods in the order in which they are listed, compositions last."""
+    place = {entry.name: place for place, entry in enumerate(registry.of("methods"))}
+    order = runs.assign(place=runs["method"].map(lambda name: place.get(name, len(place))))
+    keys = ["dataset", "evaluated on", "labels", "place", "method", "seed"]
+    return order.sort_values(keys, kind="stable").drop(columns="place")
+
+
 def settings_texts(
     identities: Sequence[tuple[Any, ...]], settings: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
 ) -> list[str]:

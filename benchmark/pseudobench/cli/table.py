@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   bench table
-  bench table results/digits --columns accuracy,coverage,set-size
+  bench table results/digits results/digits-ablation --columns accuracy,coverage,set-size
   bench table --methods ups,ups-raps --format markdown
   bench table --runs
 """
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("results", required=False)
+@click.argument("results", nargs=-1)
 @click.option("--columns", help="Columns; `bench list columns` has them all.")
 @click.option("--methods", help="Only these methods.")
 @click.option("--dataset", help="Only these datasets.")
@@ -38,20 +39,21 @@ Examples:
 )
 @click.option("--runs", "each_run", is_flag=True, help="One row per run instead of means.")
 def command(
-    results: str | None,
+    results: tuple[str, ...],
     columns: str | None,
     methods: str | None,
     dataset: str | None,
     format_: str,
     each_run: bool,
 ) -> None:
-    """Tabulate the run records below the folder RESULTS: means over seeds with 95 % intervals."""
+    """Tabulate the run records below the folders RESULTS: means over seeds with 95 % intervals."""
     from pseudobench.errors import BenchError
     from pseudobench.store import Store
-    from pseudobench.tables import frame
+    from pseudobench.tables import frame, ordered
 
     _, registry = installed()
-    runs = frame(Store(results_folder(results)).records(), registry)
+    stores = [Store(results_folder(folder)) for folder in results or (None,)]
+    runs = ordered(frame(chain.from_iterable(store.records() for store in stores), registry), registry)
     for key, wanted in (("method", methods), ("dataset", dataset)):
         if wanted:
             names = parse_names(wanted, key)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from timm.optim import param_groups_weight_decay  # type: ignore[attr-defined]
 
-from pseudobench import augment
+from pseudobench.augment import Augmentation
 from pseudobench.errors import RunError
 from pseudobench.losses import single_label_loss
 from pseudobench.seeds import derive_seed, seeded
@@ -37,6 +37,7 @@ def fit(
     recipe: Recipe,
     normalize: Normalizer,
     *,
+    augment: Augmentation,
     seed: int,
     on_epoch: Callable[[int], None] = lambda _epoch: None,
 ) -> None:
@@ -57,11 +58,9 @@ def fit(
         for epoch in range(recipe.epochs):
             for _ in range(steps):
                 rows = next(batches)
-                images = data.images[rows]
-                if recipe.augment == "weak":
-                    images = augment.weak(images, draws)
+                inputs = augment.inputs(normalize(augment.pixels(data.images[rows], draws)), draws)
                 with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                    logits = network(normalize(images))
+                    logits = network(inputs)
                 loss = single_label_loss(logits.float(), positive[rows], negative[rows])
                 optimizer.zero_grad(set_to_none=True)
                 torch.autograd.backward(loss)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from pseudobench.augment import augmentation
 from pseudobench.fit import TrainingSet, fit
 from pseudobench.listeners import Progress
 from pseudobench.networks import make_network
@@ -55,7 +56,8 @@ def _train(
         run.on_progress(Progress(round_, run.rounds, epoch + 1, recipe.epochs, share))
 
     seed = derive_seed(run.spec.seed, "fit", round_, place)
-    fit(network, training_set(run, selection, held), recipe, run.normalize, seed=seed, on_epoch=report)
+    data, augment = training_set(run, selection, held), augmentation(recipe.augment, run.data.flip)
+    fit(network, data, recipe, run.normalize, augment=augment, seed=seed, on_epoch=report)
     return network
 
 

@@ -36,7 +36,10 @@ def _check(owner: object, name: str, tensor: Tensor, shape: tuple[int | None, ..
 
 @dataclass(frozen=True)
 class Dataset:
-    """Images ``uint8 [N, channels, H, W]`` in memory and labels ``int64 [N]``, for training and for testing."""
+    """Images ``uint8 [N, channels, H, W]`` in memory and labels ``int64 [N]``, for training and for testing.
+
+    ``flip`` says whether a mirrored image still is of its class.
+    """
 
     name: str
     classes: int
@@ -44,6 +47,7 @@ class Dataset:
     train_labels: Tensor
     test_images: Tensor
     test_labels: Tensor
+    flip: bool = False
 
     def __post_init__(self) -> None:
         for part in ("train", "test"):

@@ -55,7 +55,7 @@ class Cifar10:
     train_size: ClassVar[int] = 50_000
     test_size: ClassVar[int] = 10_000
     default_labels: ClassVar[int] = 4000
-    backbone: ClassVar[str] = "resnet18"
+    backbone: ClassVar[str] = "cifar_cnn"
     presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {}
 
     def load(self, data_dir: Path) -> Dataset:
@@ -74,7 +74,7 @@ class Cifar100(Cifar10):
     default_labels: ClassVar[int] = 10_000
     # UPS balances classes on CIFAR-10 but never on CIFAR-100.
     presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {
-        preset: {"ups.balance_rounds": 0} for preset in ("smoke", "cpu")
+        preset: {"ups.balance_rounds": 0} for preset in ("smoke", "cpu", "paper")
     }
 
 
@@ -87,4 +87,10 @@ def bench_datasets() -> list[type[Digits] | type[Cifar10]]:
 @hookimpl
 def bench_backbones() -> list[Backbone]:
     """Offer the small backbones."""
-    return [Backbone("digits_cnn", "pseudobench_vision.networks", "three convolutions for 8 x 8 images")]
+    module = "pseudobench_vision.networks"
+    return [
+        Backbone("digits_cnn", module, "three convolutions for 8 x 8 images"),
+        Backbone("cifar_cnn", module, "five convolutions for 32 x 32 images, small enough for two cores"),
+        Backbone("cnn13", module, "the 13-layer network of the UPS paper, with dropout inside"),
+        Backbone("wrn_28_2", module, "Wide ResNet 28-2 for 32 x 32 images, with a dropout head"),
+    ]

@@ -48,7 +48,7 @@ def load_cifar(name: str, data_dir: Path) -> Dataset:
         train, test = (_read(data_dir / files.folder, part, files.label_key) for part in (files.train, files.test))
     else:
         train, test = (npm_cifar.read(data_dir, part) for part in ("train", "test"))
-    return Dataset(name, files.classes, *train, *test)
+    return Dataset(name, files.classes, *train, *test, flip=True)
 
 
 def is_present(name: str, data_dir: Path) -> bool:

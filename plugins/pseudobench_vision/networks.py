@@ -1,52 +1,48 @@
-"""Small networks, registered with timm's own registry when this module is imported."""
+"""Networks for small images, registered with timm's own registry when this module is imported."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from timm.models import register_model
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.parametrizations import weight_norm
 
 
-class SmallCnn(nn.Module):
-    """Convolutions with batch norm, global pooling and a dropout head, with the methods of a timm model."""
+class Network(nn.Module):
+    """Feature maps, global average pooling and a linear head with dropout, with the methods of a timm model."""
 
-    def __init__(
-        self,
-        widths: tuple[int, ...],
-        strides: tuple[int, ...],
-        num_classes: int,
-        in_chans: int,
-        drop_rate: float,
-    ) -> None:
+    def __init__(self, features: nn.Sequential, head: nn.Module, head_dropout: float) -> None:
         super().__init__()
-        self.num_classes, self.drop_rate = num_classes, drop_rate
-        self.num_features = widths[-1]
-        layers: list[nn.Module] = []
-        for before, width, stride in zip((in_chans, *widths), widths, strides, strict=False):
-            layers += [
-                nn.Conv2d(before, width, 3, stride, padding=1, bias=False),
-                nn.BatchNorm2d(width),
-                nn.ReLU(inplace=True),
-            ]
-        self.features = nn.Sequential(*layers)
-        self.fc = nn.Linear(widths[-1], num_classes)
+        self.features, self.fc, self.drop_rate = features, head, head_dropout
 
     def forward_features(self, x: Tensor) -> Tensor:
         """``[B, channels, H, W]`` to the last feature maps."""
-        out: Tensor = self.features(x)
-        return out
+        maps: Tensor = self.features(x)
+        return maps
 
     def forward_head(self, x: Tensor) -> Tensor:
         """Feature maps to logits ``[B, C]``."""
-        pooled = functional.dropout(x.mean((2, 3)), self.drop_rate, self.training)
-        out: Tensor = self.fc(pooled)
-        return out
+        logits: Tensor = self.fc(functional.dropout(x.mean((2, 3)), self.drop_rate, self.training))
+        return logits
 
     def forward(self, x: Tensor) -> Tensor:
         """Images to logits."""
         return self.forward_head(self.forward_features(x))
+
+
+def _plain(widths: tuple[int, ...], strides: tuple[int, ...], in_chans: int) -> nn.Sequential:
+    """Convolutions with batch norm and ReLU."""
+    layers: list[nn.Module] = []
+    for (before, width), stride in zip(pairwise((in_chans, *widths)), strides, strict=True):
+        layers += [
+            nn.Conv2d(before, width, 3, stride, padding=1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(inplace=True),
+        ]
+    return nn.Sequential(*layers)
 
 
 @register_model
@@ -54,4 +50,64 @@ def digits_cnn(
     pretrained: bool = False, num_classes: int = 10, in_chans: int = 1, drop_rate: float = 0.0, **_: Any
 ) -> nn.Module:
     """Three convolutions for 8 x 8 images."""
-    return SmallCnn((16, 32, 64), (1, 2, 2), num_classes, in_chans, drop_rate)
+    return Network(_plain((16, 32, 64), (1, 2, 2), in_chans), nn.Linear(64, num_classes), drop_rate)
+
+
+@register_model
+def cifar_cnn(
+    pretrained: bool = False, num_classes: int = 10, in_chans: int = 3, drop_rate: float = 0.0, **_: Any
+) -> nn.Module:
+    """Five convolutions for 32 x 32 images, small enough for two cores."""
+    features = _plain((16, 32, 32, 64, 64), (1, 2, 1, 2, 1), in_chans)
+    return Network(features, nn.Linear(64, num_classes), drop_rate)
+
+
+def _leaky(before: int, width: int, kernel: int = 3, padding: int = 1) -> nn.Sequential:
+    """A weight-normalized convolution with batch norm and a leaky ReLU."""
+    return nn.Sequential(
+        weight_norm(nn.Conv2d(before, width, kernel, padding=padding)), nn.BatchNorm2d(width), nn.LeakyReLU(0.1)
+    )
+
+
+@register_model
+def cnn13(
+    pretrained: bool = False, num_classes: int = 10, in_chans: int = 3, drop_rate: float = 0.0, **_: Any
+) -> nn.Module:
+    """CNN-13 (Laine and Aila 2017), as UPS uses it: dropout after the first and the second block, none in the head."""
+    blocks = (
+        (_leaky(in_chans, 128), _leaky(128, 128), _leaky(128, 128), nn.MaxPool2d(2), nn.Dropout(drop_rate)),
+        (_leaky(128, 256), _leaky(256, 256), _leaky(256, 256), nn.MaxPool2d(2), nn.Dropout(drop_rate)),
+        (_leaky(256, 512, padding=0), _leaky(512, 256, 1, 0), _leaky(256, 128, 1, 0)),
+    )
+    features = nn.Sequential(*(layer for block in blocks for layer in block))
+    return Network(features, weight_norm(nn.Linear(128, num_classes)), head_dropout=0.0)
+
+
+class WideBlock(nn.Module):
+    """Two convolutions, each after its batch norm and activation, beside a shortcut."""
+
+    def __init__(self, before: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.BatchNorm2d(before), nn.BatchNorm2d(width)
+        self.conv1 = nn.Conv2d(before, width, 3, stride, padding=1, bias=False)
+        self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.shortcut = None if before == width else nn.Conv2d(before, width, 1, stride, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Feature maps to feature maps."""
+        active = functional.leaky_relu(self.norm1(x), 0.1)
+        added: Tensor = self.conv2(functional.leaky_relu(self.norm2(self.conv1(active)), 0.1))
+        return added + (x if self.shortcut is None else self.shortcut(active))
+
+
+@register_model
+def wrn_28_2(
+    pretrained: bool = False, num_classes: int = 10, in_chans: int = 3, drop_rate: float = 0.0, **_: Any
+) -> nn.Module:
+    """Wide ResNet 28-2 (Zagoruyko and Komodakis 2016): three stages of four blocks, dropout in the head."""
+    layers: list[nn.Module] = [nn.Conv2d(in_chans, 16, 3, padding=1, bias=False)]
+    for stage, (before, width) in enumerate(pairwise((16, 32, 64, 128))):
+        layers.append(WideBlock(before, width, stride=2 if stage else 1))
+        layers += [WideBlock(width, width, stride=1) for _ in range(3)]
+    features = nn.Sequential(*layers, nn.BatchNorm2d(128), nn.LeakyReLU(0.1))
+    return Network(features, nn.Linear(128, num_classes), drop_rate)

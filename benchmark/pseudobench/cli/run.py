@@ -33,7 +33,7 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 @click.option("--labels", help="Label counts: the budget of every method. [the dataset's own]")
 @click.option("--seeds", help="A count (3: seeds 0, 1, 2), a range (5-9) or a list (0,4,7). [3]")
 @click.option("--backbone", help="Any timm model or registered network. [the dataset's own]")
-@click.option("--preset", help="How much compute: smoke or cpu. [cpu]")
+@click.option("--preset", help="How much compute: smoke, cpu or paper. [cpu]")
 @click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [held-out]")
 @click.option(
     "--validation",

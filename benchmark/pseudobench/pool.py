@@ -94,7 +94,7 @@ class NetworkPool:
         with seeded(0, self._normalize.device), dropout_on(network):
             if torch.equal(network(few), network(few)):
                 raise RunError(
-                    f"the backbone {type(network).__name__} has no active dropout, so MC-dropout would report "
+                    "the backbone has no active dropout, so MC-dropout would report "
                     "no uncertainty at all; take another backbone, or set recipe.dropout above 0"
                 )
             if not (hasattr(network, "forward_features") and hasattr(network, "forward_head")):

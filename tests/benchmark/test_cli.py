@@ -128,9 +128,9 @@ def test_a_failed_run_is_a_row_and_exit_code_1(bench):
         "run", "--preset", "smoke", "--seeds", "1", "--methods", "supervised,ups", "--set", "recipe.dropout=0"
     )
     assert outcome.code == 1
-    assert "FAILED: the backbone Network has no active dropout" in outcome.err
+    assert "FAILED: the backbone has no active dropout" in outcome.err
     assert "0 + 1 not done" in outcome.out
-    assert "failed: the backbone Network has no active dropout" in outcome.out
+    assert "failed: the backbone has no active dropout" in outcome.out
 
 
 def test_a_newer_record_is_refused_by_name(bench, tmp_path):

@@ -155,20 +155,43 @@ class Selector(Protocol):
 class DatasetSource(Protocol):
     """Where a dataset comes from, and what is known of it before it is loaded.
 
+    In a name such as ``folder:PATH`` what stands behind the colon is the source's first parameter, and the numbers
+    may be properties that depend on it.
+
     ``default_labels`` and ``backbone`` are what `bench run` takes if nothing is said. ``presets`` maps a
     preset to settings for this dataset (``{"cpu": {"recipe.epochs": 30}}``).
     """
 
     name: ClassVar[str]
-    classes: ClassVar[int]
-    train_size: ClassVar[int]
-    test_size: ClassVar[int]
-    default_labels: ClassVar[int]
     backbone: ClassVar[str]
     presets: ClassVar[Mapping[str, Mapping[str, Value]]]
 
+    @property
+    def classes(self) -> int:
+        """How many classes it has."""
+        ...
+
+    @property
+    def train_size(self) -> int:
+        """How many training images it has."""
+        ...
+
+    @property
+    def test_size(self) -> int:
+        """How many test images it has."""
+        ...
+
+    @property
+    def default_labels(self) -> int:
+        """The label budget if none is said."""
+        ...
+
+    def is_present(self, data_dir: Path) -> bool:
+        """Whether it can be read without fetching anything."""
+        ...
+
     def load(self, data_dir: Path) -> Dataset:
-        """Read it into memory."""
+        """Read it into memory, fetched first if it is not there."""
         ...
 
 

@@ -14,7 +14,7 @@ from pseudobench.methods import STAGES, UNSAID, Method
 from pseudobench.parameters import parameters, suggest
 from pseudobench.plugins import PluginInfo, Plugins, load_plugins
 from pseudobench.presets import GROUPS
-from pseudobench.protocols import Backbone
+from pseudobench.protocols import Backbone, DatasetSource
 
 #: Kind of component to the hook that offers it.
 KINDS = {
@@ -41,7 +41,7 @@ NEEDS = {
     "estimators": ("estimate", "needs_sets"),
     "labelers": ("label", "needs_sets"),
     "selectors": ("select", "needs_sets"),
-    "datasets": ("load", "classes", "train_size", "test_size", "default_labels", "backbone", "presets"),
+    "datasets": ("load", "is_present", "classes", "train_size", "test_size", "default_labels", "backbone", "presets"),
 }
 
 
@@ -93,6 +93,16 @@ class Registry:
             known = [entry.name for entry in self.of(kind)]
             raise BenchError(f"there is no {singular} {name!r}{suggest(name, known)}")
         return self._entries[kind, name].component
+
+    def dataset(self, text: str) -> DatasetSource:
+        """A dataset's source by name; what stands behind a colon (``folder:PATH``) is its first parameter."""
+        name, colon, argument = text.partition(":")
+        source = self.get("datasets", name)
+        takes = parameters(source)
+        if colon and not takes:
+            raise BenchError(f"the dataset {name!r} takes nothing behind a colon")
+        made: DatasetSource = source(**{takes[0].name: argument}) if colon else source()
+        return made
 
     def owner(self, kind: str, name: str) -> str:
         """The plugin that supplied a component."""

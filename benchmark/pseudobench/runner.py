@@ -75,15 +75,13 @@ class Runner:
         return loaded
 
     def _read(self, name: str) -> Dataset:
-        source = self.registry.get("datasets", name)
         try:
-            data: Dataset = source().load(self.data_dir)
+            return self.registry.dataset(name).load(self.data_dir)
         except BenchError:
             raise
         except Exception as error:
-            owner = self.registry.owner("datasets", name)
+            owner = self.registry.owner("datasets", name.partition(":")[0])
             raise PluginError(f"dataset {name!r} of plugin {owner!r} can't be loaded: {_line(error)}") from error
-        return data
 
     def _execute(self, spec: RunSpec, data: Dataset, device: torch.device) -> dict[str, Any]:
         """Run one spec; its record is written after every round, and says how it ended."""

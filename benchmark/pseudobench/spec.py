@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from pseudobench.errors import BenchError
 from pseudobench.methods import STAGES, Method
 from pseudobench.parameters import Value, checked, defaults, suggest
 from pseudobench.presets import GROUPS, PRESETS
+from pseudobench.protocols import DatasetSource
 from pseudobench.registry import Registry
 from pseudobench.splits import VALIDATION_SHARE
 
@@ -43,7 +45,7 @@ class RunSpec:
         """A readable name that no other spec has."""
         identity = {key: value for key, value in asdict(self).items() if key != "overrides"}
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
-        return f"{self.dataset}-{self.labels}-{self.method}-s{self.seed}-{digest}"
+        return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', self.dataset)}-{self.labels}-{self.method}-s{self.seed}-{digest}"
 
     @property
     def policy(self) -> str | None:
@@ -75,7 +77,7 @@ def resolve(
 ) -> RunSpec:
     """Fill in and check every choice. Later ones win: defaults, preset, dataset's preset, method, user."""
     chosen = registry.method(method)
-    source = registry.get("datasets", dataset)
+    source = registry.dataset(dataset)
     if preset not in PRESETS:
         raise BenchError(f"there is no preset {preset!r}{suggest(preset, PRESETS)}")
     budget = source.default_labels if labels is None else labels
@@ -159,7 +161,7 @@ def _check_sets(registry: Registry, method: Method, values: Mapping[str, Mapping
 
 
 def check_labels(
-    source: Any, labels: int, method: Method, calibration: Mapping[str, Value] | None, *, validation: bool
+    source: DatasetSource, labels: int, method: Method, calibration: Mapping[str, Value] | None, *, validation: bool
 ) -> None:
     """Raise unless the dataset has that many labels to give, evenly over classes and enough for calibration."""
     classes, size = source.classes, source.train_size

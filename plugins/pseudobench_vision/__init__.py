@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import Backbone, hookimpl
+from pseudobench import Backbone, BenchError, hookimpl, param
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pseudobench import Dataset
+    from pseudobench_vision.listing import Listing
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,10 @@ class Digits:
         "smoke": {"recipe.batch_size": 32, "recipe.threads": 1, "calibration.fraction": 0.25},
     }
 
+    def is_present(self, data_dir: Path) -> bool:
+        """Always: it is inside a package that is installed."""
+        return True
+
     def load(self, data_dir: Path) -> Dataset:
         """Read it out of the scikit-learn package."""
         from pseudobench_vision.digits import load_digits
@@ -57,6 +62,12 @@ class Cifar10:
     default_labels: ClassVar[int] = 4000
     backbone: ClassVar[str] = "cifar_cnn"
     presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {}
+
+    def is_present(self, data_dir: Path) -> bool:
+        """Whether its files are in the data folder."""
+        from pseudobench_vision.cifar import is_present
+
+        return is_present(self.name, data_dir)
 
     def load(self, data_dir: Path) -> Dataset:
         """Read it from the data folder, fetched first if it is not there."""
@@ -78,10 +89,84 @@ class Cifar100(Cifar10):
     }
 
 
+@dataclass(frozen=True)
+class FashionMnist:
+    """Fashion-MNIST: 70,000 grey images of clothes, 28 x 28 pixels, 10 classes (Xiao et al. 2017)."""
+
+    name: ClassVar[str] = "fashion-mnist"
+    classes: ClassVar[int] = 10
+    train_size: ClassVar[int] = 60_000
+    test_size: ClassVar[int] = 10_000
+    default_labels: ClassVar[int] = 1000
+    backbone: ClassVar[str] = "cifar_cnn"
+    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {}
+
+    def is_present(self, data_dir: Path) -> bool:
+        """Whether its files are in the data folder."""
+        folder = data_dir / "FashionMNIST" / "raw"
+        return folder.is_dir() and len(list(folder.glob("*-ubyte"))) == 4
+
+    def load(self, data_dir: Path) -> Dataset:
+        """Read it from the data folder, downloaded first if it is not there."""
+        from pseudobench_vision.fashion import load_fashion
+
+        return load_fashion(self.name, data_dir)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Your own images: folder:PATH, with a folder for each class in it (or in train and test)."""
+
+    name: ClassVar[str] = "folder"
+    backbone: ClassVar[str] = "cifar_cnn"
+    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {}
+    path: str = param("", "the folder")
+
+    @property
+    def _listing(self) -> Listing:
+        from pathlib import Path
+
+        from pseudobench_vision.listing import list_folder
+
+        if not self.path:
+            raise BenchError("say which folder: folder:PATH")
+        return list_folder(Path(self.path))
+
+    @property
+    def classes(self) -> int:
+        """How many class folders there are."""
+        return len(self._listing.classes)
+
+    @property
+    def train_size(self) -> int:
+        """How many training images there are."""
+        return len(self._listing.train)
+
+    @property
+    def test_size(self) -> int:
+        """How many test images there are."""
+        return len(self._listing.test)
+
+    @property
+    def default_labels(self) -> int:
+        """Ten of each class."""
+        return 10 * self.classes
+
+    def is_present(self, data_dir: Path) -> bool:
+        """Whether the folder is there."""
+        return self.train_size > 0
+
+    def load(self, data_dir: Path) -> Dataset:
+        """Read every image."""
+        from pseudobench_vision.folder import load_folder
+
+        return load_folder(f"folder:{self.path}", self._listing)
+
+
 @hookimpl
-def bench_datasets() -> list[type[Digits] | type[Cifar10]]:
+def bench_datasets() -> list[type]:
     """Offer the image datasets."""
-    return [Digits, Cifar10, Cifar100]
+    return [Digits, Cifar10, Cifar100, FashionMnist, Folder]
 
 
 @hookimpl

@@ -74,10 +74,12 @@ def _described(entry: Entry) -> tuple[str, tuple[Parameter, ...], str, list[str]
         lines += [f"{key} = {value}" for key, value in component.settings.items()]
         lines += [f"reference: {component.reference}"] if component.reference else []
     elif entry.kind == "datasets":
-        lines += [
-            f"{component.classes} classes, {component.train_size} training and {component.test_size} test images",
-            f"default: {component.default_labels} labels, backbone {component.backbone}",
-        ]
+        if isinstance(component.classes, int):
+            lines.append(
+                f"{component.classes} classes, {component.train_size} training and {component.test_size} test images"
+            )
+            lines.append(f"default budget: {component.default_labels} labels")
+        lines.append(f"default backbone: {component.backbone}")
     found = parameters(component) if isinstance(component, type) else ()
     return f"{entry.name} ({entry.kind}, plugin {entry.plugin})", found, entry.summary, lines
 

@@ -16,6 +16,7 @@ COMMANDS = {
     "run": ("pseudobench.cli.run", "Run methods on a dataset and show the table."),
     "table": ("pseudobench.cli.table", "Tabulate run records."),
     "show": ("pseudobench.cli.show", "Show one run, round by round."),
+    "data": ("pseudobench.cli.data", "Show where datasets are, and prepare them."),
     "list": ("pseudobench.cli.list", "List methods, datasets and all other components."),
     "plugins": ("pseudobench.cli.plugins", "List the installed plugins and what they supply."),
 }

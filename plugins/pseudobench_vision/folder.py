@@ -1,0 +1,43 @@
+"""A folder of images, one folder per class: how users bring their own data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image, UnidentifiedImageError
+from torch import Tensor
+
+from pseudobench import BenchError, Dataset
+from pseudobench_vision.listing import Listing
+
+
+def load_folder(name: str, listing: Listing) -> Dataset:
+    """Every image as RGB, in the order of the listing; all must have one size."""
+    first: list[tuple[Path, tuple[int, ...]]] = []
+    train, test = (_read(files, first) for files in (listing.train, listing.test))
+    return Dataset(name, len(listing.classes), *train, *test, flip=True)
+
+
+def _read(files: list[tuple[Path, int]], first: list[tuple[Path, tuple[int, ...]]]) -> tuple[Tensor, Tensor]:
+    """Images ``uint8 [N, 3, H, W]`` and labels ``int64 [N]``; ``first`` remembers the first image and its shape."""
+    images = []
+    for path, _ in files:
+        pixels = _open(path)
+        if not first:
+            first.append((path, pixels.shape))
+        if pixels.shape != first[0][1]:
+            sizes = [f"{where} is {shape[1]} x {shape[0]}" for where, shape in (first[0], (path, pixels.shape))]
+            raise BenchError(f"images must all be of one size: {', '.join(sizes)}; resize them first")
+        images.append(pixels)
+    stacked = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
+    return stacked, torch.tensor([label for _, label in files], dtype=torch.int64)
+
+
+def _open(path: Path) -> np.ndarray:
+    try:
+        with Image.open(path) as image:
+            return np.array(image.convert("RGB"))
+    except (OSError, UnidentifiedImageError, SyntaxError) as error:
+        raise BenchError(f"{path} can't be read as an image: {error}") from None

@@ -10,6 +10,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 if TYPE_CHECKING:
@@ -45,11 +46,18 @@ def ranked_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> tuple[Ten
     The score at rank o (from 1) is the mass before it, plus ``u`` times its own, plus the penalty
     ``lam * (o - k_reg)^+``.
     """
-    values = probs.sort(dim=1, descending=True).values
+    values = _descending(probs)
     before = torch.nn.functional.pad(values.cumsum(1)[:, :-1], (1, 0))
     order = torch.arange(1, probs.shape[1] + 1, device=probs.device, dtype=probs.dtype)
     penalty = lam * (order - k_reg).clamp(min=0)
     return values, before + u[:, None] * values + penalty
+
+
+def _descending(probs: Tensor) -> Tensor:
+    """Each row from high to low. On the CPU by NumPy, which sorts values alone several times faster than torch."""
+    if probs.device.type != "cpu":
+        return probs.sort(dim=1, descending=True).values
+    return torch.from_numpy(np.sort(probs.numpy(), axis=1)).flip(1)
 
 
 def label_scores(probs: Tensor, labels: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
@@ -67,6 +75,15 @@ def class_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
 
 def set_mask(probs: Tensor, u: Tensor, tau: float, lam: float, k_reg: int) -> Tensor:
     """Eq. 2: the classes whose score is at most ``tau``, ``bool [n, C]``. Sets may be empty."""
+    rows = max(1, _CHUNK // probs.shape[1])  # what lies between stays in the processor's cache
+    parts = zip(probs.split(rows), u.split(rows), strict=True)
+    return torch.cat([_set_mask(part, draws, tau, lam, k_reg) for part, draws in parts])
+
+
+_CHUNK = 1 << 17
+
+
+def _set_mask(probs: Tensor, u: Tensor, tau: float, lam: float, k_reg: int) -> Tensor:
     values, scores = ranked_scores(probs, u, lam, k_reg)
     size = (scores <= tau).sum(1, keepdim=True)
     last = values.gather(1, (size - 1).clamp(min=0))

@@ -75,11 +75,12 @@ def class_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
 
 def set_mask(probs: Tensor, u: Tensor, tau: float, lam: float, k_reg: int) -> Tensor:
     """Eq. 2: the classes whose score is at most ``tau``, ``bool [n, C]``. Sets may be empty."""
-    rows = max(1, _CHUNK // probs.shape[1])  # what lies between stays in the processor's cache
-    parts = zip(probs.split(rows), u.split(rows), strict=True)
+    rows = max(1, _CHUNK // probs.shape[1])
+    parts = zip(torch.split(probs, rows), torch.split(u, rows), strict=True)
     return torch.cat([_set_mask(part, draws, tau, lam, k_reg) for part, draws in parts])
 
 
+#: Probabilities to work on at a time: few enough for everything in between to stay in the processor's cache.
 _CHUNK = 1 << 17
 
 

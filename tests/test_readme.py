@@ -15,6 +15,8 @@ from pseudobench.cli.main import cli
 from pseudobench.experiment import experiment_from, parse_settings, read_file
 from pseudobench.plugins import PluginInfo, load_plugins
 from pseudobench.registry import build_registry
+from pseudobench.spec import RunSpec, resolve
+from pseudobench.store import Store
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,8 +57,6 @@ def test_the_notebook_example_runs(tmp_path, monkeypatch, capsys):
 def test_the_plugin_example_is_a_plugin(tmp_path):
     from pseudobench.listeners import Listener
     from pseudobench.runner import Runner
-    from pseudobench.spec import resolve
-    from pseudobench.store import Store
 
     (example,) = (block for block in blocks("python") if "hookimpl" in block)
     module = ModuleType("readme")
@@ -106,17 +106,22 @@ def test_tables_are_what_the_records_say(bench):
 
 
 def test_records_were_made_by_committed_code_from_committed_experiments(registry):
-    """Every record's spec is one that an experiment file asks for, and its source was not changed."""
-    from pseudobench.store import Store
-
+    """Experiment files ask for exactly these runs, with these settings (those that were known then), of clean source."""
     for folder in ("digits", "digits-ablation"):
+        files = [read_file(path) for path in (ROOT / "baselines").glob("*.toml")]
         asked = {
-            spec.run_id
-            for path in (ROOT / "baselines").glob("*.toml")
-            for spec in experiment_from(read_file(path)).specs(registry)
-            if read_file(path)["results"] == f"results/{folder}"
+            (spec.method, spec.seed, spec.policy, str(spec.overrides)): spec
+            for file in files
+            if file["results"] == f"results/{folder}"
+            for spec in experiment_from(file).specs(registry)
         }
         records = list(Store(ROOT / "results" / folder).records())
-        assert {record["run_id"] for record in records} == asked
-        assert not any(record["environment"]["source"]["changed"] for record in records)
-        assert {record["status"] for record in records} == {"done"}
+        assert len(records) == len(asked)
+        for record in records:
+            made = RunSpec.from_json(record["spec"])
+            spec = asked[made.method, made.seed, made.policy, str(made.overrides)]
+            assert (made.dataset, made.labels, made.stages) == (spec.dataset, spec.labels, spec.stages)
+            for group, values in made.settings.items():
+                assert values.items() <= spec.settings[group].items()
+            assert record["status"] == "done"
+            assert record["environment"]["source"]["changed"] is False

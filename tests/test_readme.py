@@ -106,7 +106,7 @@ def test_tables_are_what_the_records_say(bench):
 
 
 def test_records_were_made_by_committed_code_from_committed_experiments(registry):
-    """Experiment files ask for exactly these runs, with these settings (those that were known then), of clean source."""
+    """Experiment files ask for exactly these runs, with these settings (as far as known then), of clean source."""
     for folder in ("digits", "digits-ablation"):
         files = [read_file(path) for path in (ROOT / "baselines").glob("*.toml")]
         asked = {

@@ -52,26 +52,24 @@ class Runner:
         finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}
         datasets = self._load([spec for spec in specs if spec.run_id not in finished])
         self.listener.experiment_started(len(specs), len(finished))
-        records = []
-        for spec in specs:
-            data = datasets.get((spec.dataset, spec.evaluates_on))
-            record = finished.get(spec.run_id)
-            if record is None:
-                assert data is not None
-                record = self._execute(spec, data, device)
-            records.append(record)
+        records = [
+            finished.get(spec.run_id) or self._execute(spec, datasets[spec.dataset, spec.evaluates_on], device)
+            for spec in specs
+        ]
         self.listener.experiment_finished()
         return records
 
     def _load(self, specs: Sequence[RunSpec]) -> dict[tuple[str, str], Dataset]:
         """The datasets of the runs to do, by name and by what they are evaluated on; raises before anything runs."""
         loaded: dict[tuple[str, str], Dataset] = {}
+        budgets = set()
         for spec in specs:
             key = spec.dataset, spec.evaluates_on
             if key not in loaded:
                 loaded[key] = evaluated(spec, self._read(spec.dataset))
-            budget = label_budget(spec, loaded[key])
-            check_budget(spec.dataset, loaded[key].train_labels.tolist(), budget)
+            budgets.add((key, label_budget(spec, loaded[key])))
+        for key, budget in budgets:
+            check_budget(key[0], loaded[key].train_labels.tolist(), budget)
         return loaded
 
     def _read(self, name: str) -> Dataset:

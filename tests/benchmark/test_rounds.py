@@ -16,7 +16,7 @@ from pseudobench.registry import build_registry
 from pseudobench.rounds import Run, run_rounds
 from pseudobench.runner import Runner, split_for
 from pseudobench.spec import RunSpec, resolve
-from pseudobench.store import FORMAT, Store, read_record, without_times
+from pseudobench.store import FORMAT, Store, without_times
 from pseudobench_vision import Digits
 
 CPU = torch.device("cpu")
@@ -270,44 +270,3 @@ def test_a_record_holds_what_made_it(tmp_path, registry):
     assert environment["threads"] == 1
     assert environment["deterministic"] is True
     assert str(tmp_path) not in json.dumps(record)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "broken JSON"),
-        ('{"kind": "pseudobench.run", "format": 1}', "not a whole run record"),
-        ('{"kind": "pseudobench.run", "format": 99}', "record format 99, this pseudobench reads 1"),
-    ],
-)
-def test_foreign_records_are_refused(tmp_path, content, message):
-    (tmp_path / "x.json").write_text(content)
-    with pytest.raises(BenchError, match=message):
-        list(Store(tmp_path).records())
-
-
-def test_other_json_may_lie_beside_records(tmp_path):
-    (tmp_path / "figure.json").write_text("[1, 2]")
-    (tmp_path / "other.json").write_text('{"kind": "something else"}')
-    assert list(Store(tmp_path).records()) == []
-    with pytest.raises(BenchError, match="not a run record"):
-        read_record(tmp_path / "figure.json")
-
-
-def test_the_same_run_twice_is_refused(tmp_path, registry):
-    (record,) = runner(tmp_path).run([spec_for(registry, "supervised")])
-    (tmp_path / "backup").mkdir()
-    Store(tmp_path / "backup").save(record)
-    with pytest.raises(BenchError, match="are the same run; move one of them away"):
-        list(Store(tmp_path).records())
-
-
-def test_a_record_is_written_whole_or_not_at_all(tmp_path):
-    store = Store(tmp_path)
-    store.save({"run_id": "x", "value": 1})
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        store.save({"run_id": "x", "value": float("nan")})
-    with pytest.raises(TypeError):
-        store.save({"run_id": "x", "value": object()})
-    assert json.loads((tmp_path / "x.json").read_text())["value"] == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]

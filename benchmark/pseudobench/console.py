@@ -45,17 +45,38 @@ def fail(text: str) -> None:
 def show_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", numbers_from: int | None = None
 ) -> None:
-    """A table; columns from ``numbers_from`` on are numbers, flush right."""
-    table = RichTable(title=escape(title) or None, title_justify="left", title_style="")
-    for place, heading in enumerate(header):
-        numeric = numbers_from is not None and place >= numbers_from
-        table.add_column(escape(heading), justify="right" if numeric else "left", no_wrap=numeric)
-    for row in rows:
-        table.add_row(*(escape(text) for text in row))
-    if out.is_terminal:
-        out.print(table)
-    else:  # a pipe has no width: nothing is cut or folded
-        Console(file=sys.stdout, width=max(250, out.width), highlight=False).print(table)
+    """A table; columns from ``numbers_from`` on are numbers, flush right and never cut.
+
+    Where they do not fit side by side, they are shown in several tables, each with the columns before them.
+    """
+    if title:
+        say(title)
+    # A pipe has no width: nothing is cut or folded there.
+    target = out if out.is_terminal else Console(file=sys.stdout, width=max(250, out.width), highlight=False)
+    start = len(header) if numbers_from is None else numbers_from
+    for part in _parts(header, rows, start, target.width):
+        table = RichTable()
+        for place in part:
+            if place < start:
+                table.add_column(escape(header[place]), no_wrap=numbers_from is not None)
+            else:
+                table.add_column(escape(header[place]), justify="right", no_wrap=True)
+        for row in rows:
+            table.add_row(*(escape(row[place]) for place in part))
+        target.print(table)
+
+
+def _parts(header: Sequence[str], rows: Sequence[Sequence[str]], start: int, width: int) -> list[list[int]]:
+    """Columns in groups that fit into ``width``: the first ``start`` in each, the others in turn."""
+    needs = [max(len(row[place]) for row in (header, *rows)) + 3 for place in range(len(header))]
+    keys = list(range(start))
+    parts: list[list[int]] = [keys]
+    for place in range(start, len(header)):
+        used = sum(needs[each] for each in parts[-1]) + 1
+        if used + needs[place] > width and len(parts[-1]) > len(keys):
+            parts.append(list(keys))
+        parts[-1] = [*parts[-1], place]
+    return parts
 
 
 @contextmanager

@@ -84,6 +84,11 @@ class Plugins:
                 warnings.warn(message, BenchWarning, stacklevel=2)
 
     @property
+    def versions(self) -> dict[str, str]:
+        """Plugin to the distribution and version that it comes from, for those in use."""
+        return {info.name: f"{info.distribution} {info.version}" for info in self.infos.values() if not info.error}
+
+    @property
     def broken(self) -> list[PluginInfo]:
         """The plugins that are not in use."""
         return [info for info in self.infos.values() if info.error]

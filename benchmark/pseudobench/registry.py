@@ -130,7 +130,7 @@ class Registry:
         for name in text.split("+"):
             stage, _ = self.stage_of(name)
             if stage in stages:
-                raise BenchError(f"method {text!r} names two {stage}s: {stages[stage]!r} and {name!r}")
+                raise BenchError(f"method {text!r} names two for its {stage}: {stages[stage]!r} and {name!r}")
             stages[stage] = name
         if "selector" not in stages:
             names = ", ".join(entry.name for entry in self.of("selectors"))

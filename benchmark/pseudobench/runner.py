@@ -89,6 +89,7 @@ class Runner:
         start = time.perf_counter()
         split = split_for(spec, data)
         record = new_record(spec, data, split, device)
+        record["environment"]["plugins"] = self.plugins.versions
         try:
             for round_ in self._rounds(spec, data, split, device):
                 record["seconds"] = time.perf_counter() - start

@@ -31,12 +31,13 @@ class Cell:
     half: float
     n: int
 
-    def text(self, column: Column) -> str:
-        """As it is shown: scaled, rounded, with the interval."""
+    def text(self, column: Column, runs: int) -> str:
+        """As it is shown: scaled, rounded, with the interval, and with n where not all ``runs`` have a value."""
         if not self.n:
             return "–"
         mean = f"{self.mean * column.scale:.{column.digits}f}"
-        return mean if math.isnan(self.half) else f"{mean} ± {self.half * column.scale:.{column.digits}f}"
+        interval = "" if math.isnan(self.half) else f" ± {self.half * column.scale:.{column.digits}f}"
+        return mean + interval + (f" (n={self.n})" if self.n < runs else "")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Table:
     caption: Mapping[str, str]
     keys: tuple[str, ...]
     columns: tuple[Column, ...]
-    rows: tuple[tuple[tuple[str, ...], Mapping[str, Cell], str], ...]  # identity, cells, runs
+    rows: tuple[tuple[tuple[str, ...], Mapping[str, Cell], int, int], ...]  # identity, cells, runs done, not done
 
     @property
     def header(self) -> list[str]:
@@ -56,8 +57,12 @@ class Table:
     def texts(self) -> list[list[str]]:
         """The rows as they are shown."""
         return [
-            [*identity, *(cells[column.name].text(column) for column in self.columns), runs]
-            for identity, cells, runs in self.rows
+            [
+                *identity,
+                *(cells[column.name].text(column, done) for column in self.columns),
+                f"{done} + {missing} not done" if missing else f"{done}",
+            ]
+            for identity, cells, done, missing in self.rows
         ]
 
 
@@ -156,10 +161,8 @@ def summarize(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
     rows = []
     for identity, group in runs.groupby(list(keys), sort=False):
         finished = group[group["status"] == "done"]
-        failed = len(group) - len(finished)
         cells = {column.name: cell(finished[column.name].dropna().tolist()) for column in shown}
-        runs_text = f"{len(finished)}" + (f" + {failed} not done" if failed else "")
-        rows.append((tuple(str(part) for part in identity), cells, runs_text))
+        rows.append((tuple(str(part) for part in identity), cells, len(finished), len(group) - len(finished)))
     caption = {key: str(value) for key, value in _constant(runs).items() if key != "method" and value != ""}
     return Table(caption, keys, shown, tuple(rows))
 
@@ -207,8 +210,8 @@ def caption_line(table: Table) -> str:
 def to_values(table: Table) -> pd.DataFrame:
     """The table as numbers: mean, half interval and n of every column, unscaled."""
     rows = []
-    for identity, cells, _ in table.rows:
-        row: dict[str, Any] = dict(zip(table.keys, identity, strict=True))
+    for identity, cells, done, missing in table.rows:
+        row: dict[str, Any] = {**dict(zip(table.keys, identity, strict=True)), "runs": done, "not_done": missing}
         for name, value in cells.items():
             row |= {name: value.mean, f"{name}_half95": value.half, f"{name}_n": value.n}
         rows.append({**table.caption, **row})

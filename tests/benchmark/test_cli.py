@@ -87,7 +87,9 @@ def test_run_table_show_and_again(bench):
 
     table = bench("table", "runs", "--format", "csv", "--columns", "accuracy,coverage")
     lines = table.out.splitlines()
-    assert lines[0].endswith("method,accuracy,accuracy_half95,accuracy_n,coverage,coverage_half95,coverage_n")
+    assert lines[0].endswith(
+        "method,runs,not_done,accuracy,accuracy_half95,accuracy_n,coverage,coverage_half95,coverage_n"
+    )
     assert len(lines) == 3
 
     shown = bench("show", "ups-raps-s0")

@@ -188,7 +188,7 @@ def test_a_composition_is_the_method_of_the_same_parts(registry):
     [
         ("mc-dropout+raps+ups", "say which labeler it takes; one of: hard, set, set-argmax"),
         ("mc-dropout+hard", "needs a selector"),
-        ("mc-dropout+softmax+ups", "names two estimators"),
+        ("mc-dropout+softmax+ups", "names two for its estimator"),
         ("mc-droput+ups", "did you mean 'mc-dropout'"),
     ],
 )

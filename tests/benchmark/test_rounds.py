@@ -268,5 +268,6 @@ def test_a_record_holds_what_made_it(tmp_path, registry):
     environment = record["environment"]
     assert environment["versions"]["torch"] == torch.__version__.partition("+")[0]
     assert environment["threads"] == 1
+    assert environment["plugins"]["ups"] == f"pseudobench {environment['versions']['pseudobench']}"
     assert environment["deterministic"] is True
     assert str(tmp_path) not in json.dumps(record)

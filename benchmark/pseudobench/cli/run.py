@@ -60,6 +60,9 @@ def command(
 ) -> int:
     """Run every method on every dataset, label count and seed, then show the table.
 
+    A composition takes the estimator `softmax` and the labeler `hard` if it names none, and with sets the scaling of
+    its set predictor (`platt` for raps; name `unscaled` to do without).
+
     What is said here wins over FILE, an experiment in TOML with the same keys (and a table [set]). A run whose
     record is finished is not run again. Every run writes its record after each round.
     """

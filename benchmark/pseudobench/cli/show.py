@@ -11,7 +11,7 @@ import click
 from pseudobench.api import results_folder
 
 
-@click.command(epilog="\b\nExample:\n  bench show digits-50-ups-s0")
+@click.command(epilog="\b\nExample:\n  bench show digits-40-ups-s0")
 @click.argument("run")
 @click.option("--results", help="Folder of run records. [runs, or PSEUDOBENCH_RESULTS]")
 @click.option("--json", "as_json", is_flag=True, help="The record as it is.")

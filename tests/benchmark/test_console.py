@@ -1,0 +1,23 @@
+"""Tables in the terminal."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pseudobench.console import _parts
+
+
+def test_columns_that_do_not_fit_go_into_further_tables_with_the_names_again():
+    header = ["method", "accuracy", "coverage", "runs"]
+    rows = [["ups-raps", "81.26 ± 2.07", "93.4 ± 5.2", "10"]]
+    assert _parts(header, rows, 1, 200) == [[0, 1, 2, 3]]
+    assert _parts(header, rows, 1, 30) == [[0, 1], [0, 2], [0, 3]]
+    assert _parts(header, rows, 1, 45) == [[0, 1, 2], [0, 3]]
+
+
+@given(st.lists(st.text(min_size=1, max_size=20), min_size=2, max_size=9), st.integers(10, 120))
+def test_every_column_is_shown_once(header, width):
+    parts = _parts(header, [], 1, width)
+    assert [place for part in parts for place in part[1:]] == list(range(1, len(header)))
+    assert all(part[0] == 0 and len(part) > 1 for part in parts)

@@ -9,7 +9,7 @@ from pseudobench.columns import Column, last_round
 from pseudobench.errors import BenchError, BenchWarning, PluginError, RunError
 from pseudobench.hookspecs import hookimpl
 from pseudobench.methods import Method
-from pseudobench.parameters import param
+from pseudobench.parameters import Value, param
 from pseudobench.protocols import (
     Backbone,
     CalibratedSets,
@@ -49,6 +49,7 @@ __all__ = [
     "Selection",
     "Selector",
     "SetPredictor",
+    "Value",
     "hookimpl",
     "last_round",
     "load_results",

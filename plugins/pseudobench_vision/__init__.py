@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import Backbone, BenchError, hookimpl, param
+from pseudobench import Backbone, BenchError, Value, hookimpl, param
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pseudobench import Dataset
     from pseudobench_vision.listing import Listing
+
+
+#: Preset to what it sets for a dataset.
+Presets = Mapping[str, Mapping[str, Value]]
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class Digits:
     test_size: ClassVar[int] = 596
     default_labels: ClassVar[int] = 40
     backbone: ClassVar[str] = "digits_cnn"
-    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {
+    presets: ClassVar[Presets] = {
         # Chosen with --validation. Without augmentation 40 labels leave room above supervised training; a
         # quarter of them is what conformal sets at alpha = 0.1 need at least. One thread is the fastest for
         # images this small, and makes results the same however many cores there are.
@@ -61,7 +65,7 @@ class Cifar10:
     test_size: ClassVar[int] = 10_000
     default_labels: ClassVar[int] = 4000
     backbone: ClassVar[str] = "cifar_cnn"
-    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {}
+    presets: ClassVar[Presets] = {}
 
     def is_present(self, data_dir: Path) -> bool:
         """Whether its files are in the data folder."""
@@ -84,9 +88,7 @@ class Cifar100(Cifar10):
     classes: ClassVar[int] = 100
     default_labels: ClassVar[int] = 10_000
     # UPS balances classes on CIFAR-10 but never on CIFAR-100.
-    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {
-        preset: {"ups.balance_rounds": 0} for preset in ("smoke", "cpu", "paper")
-    }
+    presets: ClassVar[Presets] = {preset: {"ups.balance_rounds": 0} for preset in ("smoke", "cpu", "paper")}
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class FashionMnist:
     test_size: ClassVar[int] = 10_000
     default_labels: ClassVar[int] = 1000
     backbone: ClassVar[str] = "cifar_cnn"
-    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {}
+    presets: ClassVar[Presets] = {}
 
     def is_present(self, data_dir: Path) -> bool:
         """Whether its files are in the data folder."""
@@ -119,7 +121,7 @@ class Folder:
 
     name: ClassVar[str] = "folder"
     backbone: ClassVar[str] = "cifar_cnn"
-    presets: ClassVar[Mapping[str, Mapping[str, bool | int | float | str | None]]] = {}
+    presets: ClassVar[Presets] = {}
     path: str = param("", "the folder")
 
     @property

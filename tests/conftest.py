@@ -52,6 +52,7 @@ def bench(
     """The command line, in this process, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PSEUDOBENCH_RESULTS", raising=False)
+    monkeypatch.setenv("PSEUDOBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "300")
 
     def call(*arguments: str) -> Outcome:

@@ -22,12 +22,16 @@ def run(
     labels: int | Sequence[int] | None = None,
     seeds: int | Sequence[int] | str | None = None,
     backbone: str | None = None,
+    weights: str | os.PathLike[str] | None = None,
+    tune: str | None = None,
+    image_size: int | None = None,
     preset: str | None = None,
     calibration: str | None = None,
     validation: bool = False,
     settings: Mapping[str, Value] | None = None,
     results: str | os.PathLike[str] | None = None,
     data_dir: str | os.PathLike[str] | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
     device: str = "auto",
     force: bool = False,
 ) -> pd.DataFrame:
@@ -37,6 +41,7 @@ def run(
     """
     from pseudobench.experiment import experiment_from
     from pseudobench.listeners import Listener
+    from pseudobench.loading import Folders
     from pseudobench.registry import installed
     from pseudobench.runner import Runner
     from pseudobench.store import Store
@@ -49,6 +54,9 @@ def run(
         "labels": labels,
         "seeds": seeds,
         "backbone": backbone,
+        "weights": None if weights is None else os.fspath(weights),
+        "tune": tune,
+        "image_size": image_size,
         "preset": preset,
         "calibration": calibration,
         "validation": validation,
@@ -57,7 +65,8 @@ def run(
     }
     experiment = experiment_from(asked)
     store = Store(results_folder(experiment.results))
-    runner = Runner(registry, plugins, store, Listener(), data_folder(data_dir), device, force)
+    folders = Folders(data_folder(data_dir), cache_folder(cache_dir))
+    runner = Runner(registry, plugins, store, Listener(), folders, device, force, experiment.weights)
     return frame(runner.run(experiment.specs(registry)), registry)
 
 
@@ -79,3 +88,9 @@ def results_folder(given: str | os.PathLike[str] | None) -> Path:
 def data_folder(given: str | os.PathLike[str] | None) -> Path:
     """Where datasets are: as given, or PSEUDOBENCH_DATA, or ``data``."""
     return Path(given or os.environ.get("PSEUDOBENCH_DATA") or "data")
+
+
+def cache_folder(given: str | os.PathLike[str] | None) -> Path:
+    """Where what can be computed again is kept: as given, or PSEUDOBENCH_CACHE, or in the user's cache folder."""
+    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(given or os.environ.get("PSEUDOBENCH_CACHE") or Path(user) / "pseudobench")

@@ -107,12 +107,19 @@ class PlainProgress(Listener):
     """A line per round and per run, for logs and pipes."""
 
     def __init__(self) -> None:
-        self._place = self._total = 0
+        self._place = self._total = self._quarter = 0
 
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Say how much there is to do."""
         self._total, self._place = total, finished_before
         note(f"{total} runs, {finished_before} of them finished before")
+
+    def features_computed(self, done: int, total: int) -> None:
+        """Say so at each quarter."""
+        quarter = 4 * done // total
+        if quarter > self._quarter:
+            note(f"features: {done} of {total} images")
+        self._quarter = quarter % 4
 
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
         """Say how the round went."""
@@ -140,6 +147,7 @@ class LiveProgress(Listener):
             transient=True,
         )
         self._runs = self._current = TaskID(0)
+        self._features: TaskID | None = None
         self._done = 0
         self._accuracy = ""
 
@@ -151,6 +159,16 @@ class LiveProgress(Listener):
         self._current = self._progress.add_task("", total=1.0, note="")
         if todo:
             self._progress.start()
+
+    def features_computed(self, done: int, total: int) -> None:
+        """A bar of its own, before the runs."""
+        if self._features is None:
+            self._features = self._progress.add_task("features", total=total, note="")
+            self._progress.start()
+        self._progress.update(self._features, completed=done, note=f"{done}/{total} images")
+        if done == total:
+            self._progress.remove_task(self._features)
+            self._features = None
 
     def run_started(self, spec: RunSpec) -> None:
         """Name the run."""

@@ -13,6 +13,7 @@ from pseudobench.errors import BenchError
 from pseudobench.parameters import Value, suggest
 from pseudobench.registry import Registry
 from pseudobench.spec import RunSpec, check_settings, resolve
+from pseudobench.weights import identify
 
 DEFAULT_METHODS = ("supervised", "pl", "ups", "ups-raps")
 
@@ -31,9 +32,18 @@ class Experiment:
     settings: Mapping[str, Value] = field(default_factory=dict)
     results: str | None = None
 
+    @property
+    def weights(self) -> str | None:
+        """The weights that the backbone starts from, as the user named them."""
+        text = self.settings.get("network.weights")
+        return None if text is None or text == "none" else str(text)
+
     def specs(self, registry: Registry) -> list[RunSpec]:
         """The runs, seed by seed, so that every method has a result early."""
         check_settings(registry, list(self.methods), self.settings)
+        settings = dict(self.settings)
+        if self.weights is not None:
+            settings["network.weights"] = identify(self.weights)
         return [
             resolve(
                 registry,
@@ -44,7 +54,7 @@ class Experiment:
                 backbone=self.backbone,
                 preset=self.preset,
                 validation=self.validation,
-                settings=self.settings,
+                settings=settings,
             )
             for dataset in self.datasets
             for labels in self.labels or (None,)
@@ -142,18 +152,26 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+#: Keys that are short for a setting.
+SHORT = {
+    "calibration": "calibration.policy",
+    "tune": "network.tune",
+    "weights": "network.weights",
+    "image_size": "network.image_size",
+}
+
+
 def experiment_from(*layers: Mapping[str, Any]) -> Experiment:
     """An experiment from the keys of a file, of the command line, or of `pseudobench.run`; later layers win."""
     parts: dict[str, Any] = {}
     settings: dict[str, Value] = {}
     for layer in layers:
         given = {key: value for key, value in layer.items() if value is not None}
-        if "calibration" in given:
-            settings["calibration.policy"] = _text(given.pop("calibration"))
+        settings |= {SHORT[key]: given.pop(key) for key in SHORT if key in given}
         settings |= _flatten(given.pop("set", {}))
         for key, value in given.items():
             if key not in _READERS:
-                raise BenchError(f"unknown key {key!r}{suggest(key, [*_READERS, 'calibration', 'set'])}")
+                raise BenchError(f"unknown key {key!r}{suggest(key, [*_READERS, *SHORT, 'set'])}")
             try:
                 parts[key] = _READERS[key](value)
             except TypeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from timm.optim import param_groups_weight_decay  # type: ignore[attr-defined]
@@ -53,14 +53,16 @@ def fit(
         optimizer, lambda step: math.cos(math.pi * recipe.cosine * step / total)
     )
     positive, negative = data.positive.to(device), data.negative.to(device)
+    images = data.images.to(device)  # whole, once: batches are gathered and augmented where they are used
     network.train()
+    forward: Any = torch.compile(network) if recipe.compile else network
     with seeded(derive_seed(seed, "dropout"), device):
         for epoch in range(recipe.epochs):
             for _ in range(steps):
-                rows = next(batches)
-                inputs = augment.inputs(normalize(augment.pixels(data.images[rows], draws)), draws)
+                rows = next(batches).to(device)
+                inputs = augment.inputs(normalize(augment.pixels(images[rows], draws)), draws)
                 with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                    logits = network(inputs)
+                    logits = forward(inputs)
                 loss = single_label_loss(logits.float(), positive[rows], negative[rows])
                 optimizer.zero_grad(set_to_none=True)
                 torch.autograd.backward(loss)

@@ -26,6 +26,9 @@ class Listener:
     def experiment_started(self, total: int, finished_before: int) -> None:
         """``total`` runs are wanted; ``finished_before`` of them have a finished record already."""
 
+    def features_computed(self, done: int, total: int) -> None:
+        """A frozen backbone has seen ``done`` of ``total`` images, before any run."""
+
     def run_started(self, spec: RunSpec) -> None:
         """A run starts."""
 

@@ -21,13 +21,17 @@ def param(
     high: float | None = None,
     exclusive: bool = False,
     choices: tuple[str, ...] = (),
+    added: bool = False,
 ) -> Any:
     """A field of a component: its default, what it means, and the values it may take.
 
     ``exclusive`` leaves the two ends of the range out. The field's annotation (``bool``, ``int``, ``float``
     or ``str``, with ``| None`` where None is allowed) gives its type.
+
+    ``added`` is for a parameter that comes later, with a default that means what was done before: at its default it
+    is no part of what identifies a run, so that runs from before are still those asked for.
     """
-    limits = {"low": low, "high": high, "exclusive": exclusive, "choices": choices}
+    limits = {"low": low, "high": high, "exclusive": exclusive, "choices": choices, "added": added}
     return field(default=default, metadata={"meaning": meaning, **limits})
 
 
@@ -44,6 +48,7 @@ class Parameter:
     high: float | None
     exclusive: bool
     choices: tuple[str, ...]
+    added: bool
 
     @property
     def allowed(self) -> str:
@@ -126,6 +131,12 @@ def parameters(component: Any) -> tuple[Parameter, ...]:
 def defaults(component: Any) -> dict[str, Value]:
     """The default values of a component's parameters."""
     return {parameter.name: parameter.default for parameter in parameters(component)}
+
+
+def identifying(component: Any, values: Mapping[str, Value]) -> dict[str, Value]:
+    """``values`` without parameters that were added later and have their default."""
+    unsaid = {each.name: each.default for each in parameters(component) if each.added}
+    return {name: value for name, value in values.items() if name not in unsaid or value != unsaid[name]}
 
 
 def checked(owner: str, component: Any, values: Mapping[str, Value]) -> dict[str, Value]:

@@ -16,18 +16,29 @@ from pseudobench.seeds import seeded
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    Part = Callable[[Tensor], Tensor]
+
+#: Images at once.
+BATCH = 512
+#: Methods that cut a network in two, in order of preference. The first pair is for networks with dropout inside: what
+#: comes before all dropout, and the rest. The second is timm's, whose dropout is in the head as a rule.
+CUTS = (("forward_before_dropout", "forward_after_dropout"), ("forward_features", "forward_head"))
+
 
 class Normalizer:
-    """Turns ``uint8`` images into the network's input: channels with mean 0 and deviation 1, on the device."""
+    """Turns images or features into the network's input: channels with mean 0 and deviation 1, on the device."""
 
     def __init__(self, moments: tuple[tuple[float, ...], tuple[float, ...]], device: torch.device) -> None:
-        mean, deviation = (torch.tensor(part, device=device).view(-1, 1, 1) * 255 for part in moments)
-        self._shift, self._factor = mean, 1 / deviation.clamp(min=1e-6)
+        self._mean, self._deviation = (torch.tensor(part, device=device) for part in moments)
         self.device = device
 
     def __call__(self, images: Tensor) -> Tensor:
-        """``uint8 [B, channels, H, W]`` to ``float32`` of the same shape."""
-        return (images.to(self.device, non_blocking=True).float() - self._shift) * self._factor
+        """``uint8 [B, channels, H, W]`` or ``float32 [B, F]`` to ``float32`` of the same shape, channels last."""
+        if images.ndim == 2:
+            return (images.to(self.device) - self._mean) / self._deviation.clamp(min=1e-6)
+        shift, factor = 255 * self._mean.view(-1, 1, 1), 1 / (255 * self._deviation.view(-1, 1, 1)).clamp(min=1e-6)
+        pixels = images.to(self.device, non_blocking=True).contiguous(memory_format=torch.channels_last)
+        return pixels.float().sub_(shift).mul_(factor)
 
 
 class NetworkPool:
@@ -36,11 +47,10 @@ class NetworkPool:
     Results come back on the CPU, in the order of ``images``.
     """
 
-    def __init__(self, network: nn.Module, images: Tensor, normalize: Normalizer, batch_size: int = 500) -> None:
+    def __init__(self, network: nn.Module, images: Tensor, normalize: Normalizer) -> None:
         self._network = network.eval()
         self._images = images
         self._normalize = normalize
-        self._batch_size = batch_size
         self._transform: Callable[[Tensor], Tensor] | None = None
         self._logits: Tensor | None = None
 
@@ -70,42 +80,45 @@ class NetworkPool:
     def samples(self, passes: int, seed: int) -> Iterator[Tensor]:
         """Outputs with dropout switched on, batch by batch: ``float32 [passes, B, C]`` each.
 
-        What does not depend on dropout is computed once: where only the head draws, the features are shared.
+        What comes before the first dropout is computed once for all passes.
         """
-        head_only = self._dropout_is_in_head_only()
+        before, after = self._parts()
         with seeded(seed, self._normalize.device):
             for batch in self._batches():
-                drawn = self._draw(batch, passes, head_only).float().cpu()
+                shared = before(batch)
+                with dropout_on(self._network):
+                    drawn = torch.stack([after(shared) for _ in range(passes)]).float().cpu()
                 yield drawn if self._transform is None else self._transform(drawn)
 
-    def _draw(self, batch: Tensor, passes: int, head_only: bool) -> Tensor:
-        network: Any = self._network
-        if not head_only:
-            with dropout_on(network):
-                return torch.stack([network(batch) for _ in range(passes)])
-        features = network.forward_features(batch)
-        with dropout_on(network):
-            return torch.stack([network.forward_head(features) for _ in range(passes)])
-
-    def _dropout_is_in_head_only(self) -> bool:
-        """Ask the network itself, on a few images; raise if dropout changes nothing at all."""
+    def _parts(self) -> tuple[Part, Part]:
+        """The network cut before its first dropout, where it can be; raises if dropout changes nothing at all."""
         few = self._normalize(self._images[:8])
         network: Any = self._network
-        with seeded(0, self._normalize.device), dropout_on(network):
-            if torch.equal(network(few), network(few)):
-                raise RunError(
-                    "the backbone has no active dropout, so MC-dropout would report "
-                    "no uncertainty at all; take another backbone, or set recipe.dropout above 0"
-                )
-            if not (hasattr(network, "forward_features") and hasattr(network, "forward_head")):
-                return False
-            drawn = network.forward_features(few)
-        network.eval()
-        return torch.equal(drawn, network.forward_features(few))
+        if not draws(network, network, few):
+            raise RunError("the network has no active dropout, so passes with dropout would show no uncertainty at all")
+        for before, after in (
+            (getattr(network, first, None), getattr(network, second, None)) for first, second in CUTS
+        ):
+            if before and after and not draws(network, before, few):
+                return before, after
+        return lambda x: x, network
 
     def _batches(self) -> Iterator[Tensor]:
-        for start in range(0, len(self._images), self._batch_size):
-            yield self._normalize(self._images[start : start + self._batch_size])
+        return batches(self._network, self._images, self._normalize)
+
+
+def batches(network: nn.Module, images: Tensor, normalize: Normalizer) -> Iterator[Tensor]:
+    """Images as the network's inputs, batch by batch; few at once if it enlarges them, for the CPU's caches."""
+    side = max(getattr(network, "size", (0,)))
+    length = BATCH if side <= 64 else BATCH // 16
+    for start in range(0, len(images), length):
+        yield normalize(images[start : start + length])
+
+
+def draws(network: nn.Module, part: Part, inputs: Tensor) -> bool:
+    """Whether ``part`` of a network gives different outputs when dropout is on: ask it, twice."""
+    with torch.no_grad(), seeded(0, inputs.device), dropout_on(network):
+        return not torch.equal(part(inputs), part(inputs))
 
 
 @contextmanager

@@ -31,6 +31,30 @@ class Recipe:
         "threads of torch on the CPU; none: all cores, and the last bits then depend on their number",
         low=1,
     )
+    compile: bool = param(False, "compile each network with torch.compile (needs a C++ compiler)", added=True)
+
+
+@dataclass(frozen=True)
+class Network:
+    """What becomes of the backbone."""
+
+    name: ClassVar[str] = "network"
+    tune: str = param(
+        "full",
+        "full: all of it is trained; head: its features are computed once, and a new head with dropout is trained",
+        choices=("full", "head"),
+        added=True,
+    )
+    weights: str | None = param(
+        None, "timm: timm's pretrained ones; or a .safetensors or .pth file; or package:NAME that has one", added=True
+    )
+    image_size: int | None = param(None, "side in pixels that images are upsampled to", low=8, added=True)
+    stem: str = param(
+        "auto",
+        "small: for images of 32 pixels; original: as timm has it; auto: small up to 64 pixels if there are no weights",
+        choices=("auto", "small", "original"),
+        added=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -60,7 +84,7 @@ class Calibration:
 
 
 #: Settings that are not a component's: their group, and what declares its parameters.
-GROUPS = {"recipe": Recipe, "loop": Loop, "calibration": Calibration}
+GROUPS = {"recipe": Recipe, "network": Network, "loop": Loop, "calibration": Calibration}
 
 
 @dataclass(frozen=True)
@@ -98,3 +122,18 @@ PRESETS = {
         ),
     )
 }
+
+#: What replaces a preset's recipe where only a head is trained: seconds for a run. Chosen with --validation.
+HEAD: dict[str, dict[str, Value]] = {
+    "smoke": {"recipe.augment": "none"},
+    "cpu": {
+        "recipe.epochs": 20,
+        "recipe.steps": 50,
+        "recipe.batch_size": 128,
+        "recipe.lr": 0.1,
+        "recipe.weight_decay": 5e-4,
+        "recipe.dropout": 0.3,
+        "recipe.augment": "none",
+    },
+}
+HEAD["paper"] = HEAD["cpu"]

@@ -106,7 +106,11 @@ class SetPredictor(Protocol):
 
 
 class Estimator(Protocol):
-    """Probabilities of the pool, and how uncertain they are. ``needs_sets`` asks for a set predictor."""
+    """Probabilities of the pool, and how uncertain they are. ``needs_sets`` asks for a set predictor.
+
+    A component that draws with dropout says so with a class variable ``needs_dropout = True``: a backbone without
+    dropout is then refused before anything is trained.
+    """
 
     name: ClassVar[str]
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pseudobench import splits
 from pseudobench.choosing import Choice, choose
 from pseudobench.listeners import Progress
 from pseudobench.methods import STAGES
+from pseudobench.networks import input_moments, make_head, make_network, network_spec
 from pseudobench.pool import NetworkPool, Normalizer
-from pseudobench.presets import Calibration, Loop
+from pseudobench.presets import Calibration, Loop, Recipe
 from pseudobench.training import train_networks
 from pseudobench.types import Context, Dataset, Selection, Split
 
@@ -54,10 +57,20 @@ class Run:
     split: Split
     device: torch.device
     on_progress: Callable[[Progress], None] = lambda _progress: None
-    normalize: Normalizer = field(init=False)
+    weights_file: Path | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "normalize", Normalizer(self.data.moments, self.device))
+    @cached_property
+    def normalize(self) -> Normalizer:
+        """What is done to images before a network sees them."""
+        return Normalizer(input_moments(self.spec, self.data), self.device)
+
+    def new_network(self, seed: int) -> nn.Module:
+        """A network before training: the whole backbone, or a head for features."""
+        dropout = self.spec.group(Recipe).dropout
+        if self.data.train_images.ndim == 2:
+            return make_head(self.data.train_images.shape[1], self.data.classes, dropout, seed=seed, device=self.device)
+        made = network_spec(self.spec, self.data, self.weights_file)
+        return make_network(self.registry, made, seed=seed, device=self.device)
 
     @property
     def rounds(self) -> int:

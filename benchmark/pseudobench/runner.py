@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pseudobench.environment import describe_environment, pick_device, set_up
-from pseudobench.errors import BenchError, PluginError
 from pseudobench.listeners import Listener
-from pseudobench.networks import check_backbone
-from pseudobench.presets import Calibration, Recipe
+from pseudobench.loading import Folders, Loader, label_budget, one_line
+from pseudobench.presets import Calibration, Network, Recipe
 from pseudobench.recorder import Recorder
 from pseudobench.rounds import Run, run_rounds
-from pseudobench.splits import check_budget, make_split, with_validation
+from pseudobench.splits import make_split
 from pseudobench.store import FORMAT, KIND, Store
+from pseudobench.weights import find_weights
 
 if TYPE_CHECKING:
     import torch
@@ -32,54 +32,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Runner:
-    """Executes runs one after another in this process."""
+    """Executes runs one after another in this process. ``weights`` is what ``--weights`` named."""
 
     registry: Registry
     plugins: Plugins
     store: Store
     listener: Listener
-    data_dir: Path
+    folders: Folders
     device: str = "auto"
     force: bool = False
+    weights: str | None = None
 
     def run(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         """The records of ``specs``, from the store where they are finished, else by running."""
         self.store.prepare()
         device = pick_device(self.device)
-        for backbone in dict.fromkeys(spec.backbone for spec in specs):
-            check_backbone(self.registry, backbone)
         stored = {} if self.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
         finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}
-        datasets = self._load([spec for spec in specs if spec.run_id not in finished])
+        loader = Loader(self.registry, self.folders, device, self.weights_file, self.listener)
+        datasets = loader.load([spec for spec in specs if spec.run_id not in finished])
         self.listener.experiment_started(len(specs), len(finished))
-        records = [
-            finished.get(spec.run_id) or self._execute(spec, datasets[spec.dataset, spec.evaluates_on], device)
-            for spec in specs
-        ]
+        records = [finished.get(spec.run_id) or self._execute(spec, datasets[spec.run_id], device) for spec in specs]
         self.listener.experiment_finished()
         return records
 
-    def _load(self, specs: Sequence[RunSpec]) -> dict[tuple[str, str], Dataset]:
-        """The datasets of the runs to do, by name and by what they are evaluated on; raises before anything runs."""
-        loaded: dict[tuple[str, str], Dataset] = {}
-        budgets = set()
-        for spec in specs:
-            key = spec.dataset, spec.evaluates_on
-            if key not in loaded:
-                loaded[key] = evaluated(spec, self._read(spec.dataset))
-            budgets.add((key, label_budget(spec, loaded[key])))
-        for key, budget in budgets:
-            check_budget(key[0], loaded[key].train_labels.tolist(), budget)
-        return loaded
-
-    def _read(self, name: str) -> Dataset:
-        try:
-            return self.registry.dataset(name).load(self.data_dir)
-        except BenchError:
-            raise
-        except Exception as error:
-            owner = self.registry.owner("datasets", name.partition(":")[0])
-            raise PluginError(f"dataset {name!r} of plugin {owner!r} can't be loaded: {_line(error)}") from error
+    @property
+    def weights_file(self) -> Path | None:
+        """The file of weights, if there is one."""
+        return None if self.weights is None else find_weights(self.weights)
 
     def _execute(self, spec: RunSpec, data: Dataset, device: torch.device) -> dict[str, Any]:
         """Run one spec; its record is written after every round, and says how it ended."""
@@ -112,17 +92,7 @@ class Runner:
         """The rounds of a run, with the truth in the recorder's hands alone."""
         recorder = Recorder(data.classes, data.train_labels[list(split.unlabeled)], data.test_labels)
         report = partial(self.listener.epoch_finished, spec)
-        return run_rounds(Run(spec, self.registry, data, split, device, report), recorder)
-
-
-def evaluated(spec: RunSpec, data: Dataset) -> Dataset:
-    """The dataset as a run sees it: with validation images in place of test images where the spec says so."""
-    return with_validation(data) if spec.evaluates_on == "validation" else data
-
-
-def label_budget(spec: RunSpec, data: Dataset) -> int:
-    """How many labels a run may use: all of them for a ceiling."""
-    return len(data.train_labels) if spec.trains_on == "all" else spec.labels
+        return run_rounds(Run(spec, self.registry, data, split, device, report, self.weights_file), recorder)
 
 
 def split_for(spec: RunSpec, data: Dataset) -> Split:
@@ -146,8 +116,9 @@ def new_record(spec: RunSpec, data: Dataset, split: Split, device: torch.device)
             "calibration": len(split.calibration),
             "unlabeled": len(split.unlabeled),
             "test": len(data.test_labels),
-            "rebuild": "pseudobench.runner.split_for(spec, pseudobench.runner.evaluated(spec, dataset))",
+            "rebuild": "pseudobench.runner.split_for(spec, pseudobench.loading.evaluated(spec, dataset))",
         },
+        "network": asdict(spec.group(Network)),
         "environment": describe_environment(device),
         "started": _now(),
         "finished": None,
@@ -161,12 +132,7 @@ def _describe(error: Exception) -> dict[str, str]:
     """What went wrong and where (the last calls), without paths of this machine."""
     frames = traceback.extract_tb((error.__cause__ or error).__traceback__)[-3:]
     where = " > ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
-    return {"message": _line(error), "where": where}
-
-
-def _line(error: Exception) -> str:
-    kind = "" if isinstance(error, BenchError) else f"{type(error).__name__}: "
-    return kind + " ".join(str(error).split())
+    return {"message": one_line(error), "where": where}
 
 
 def _now() -> str:

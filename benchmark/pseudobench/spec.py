@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from pseudobench.errors import BenchError
 from pseudobench.methods import STAGES, Method
-from pseudobench.parameters import Value, checked, defaults, suggest
-from pseudobench.presets import GROUPS, PRESETS
+from pseudobench.parameters import Value, checked, defaults, identifying, suggest
+from pseudobench.presets import GROUPS, HEAD, PRESETS, Network
 from pseudobench.protocols import DatasetSource
 from pseudobench.registry import Registry
 from pseudobench.splits import VALIDATION_SHARE
@@ -24,7 +24,8 @@ Group = TypeVar("Group")
 class RunSpec:
     """One method on one dataset with one label budget, backbone and seed.
 
-    ``settings`` holds every parameter of every component in use, so that a changed default is another run.
+    ``settings`` holds every parameter of every component in use, so that a changed default is another run; what was
+    added since, with a default that means what was done before, is left out at that default.
     ``overrides`` are those of them that the user asked for and that differ from what they would have been.
     """
 
@@ -54,8 +55,8 @@ class RunSpec:
         return None if group is None else str(group["policy"])
 
     def group(self, kind: type[Group]) -> Group:
-        """One of the groups of settings (`Recipe`, `Loop`, `Calibration`) as an object."""
-        return kind(**self.settings[kind.name])  # type: ignore[attr-defined]
+        """One of the groups of settings (`Recipe`, `Network`, `Loop`, `Calibration`) as an object."""
+        return kind(**self.settings.get(kind.name, {}))  # type: ignore[attr-defined]
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunSpec:
@@ -83,7 +84,8 @@ def resolve(
     budget = source.default_labels if labels is None else labels
     groups = _parameter_groups(registry, chosen)
     values = {name: defaults(kind) for name, kind in groups.items()}
-    for layer in (PRESETS[preset].settings, source.presets.get(preset, {})):
+    head = (settings or {}).get("network.tune") == "head"
+    for layer in (PRESETS[preset].settings, source.presets.get(preset, {}), HEAD[preset] if head else {}):
         _apply(values, groups, layer)
     for key in chosen.settings:
         if key.partition(".")[0] not in groups:
@@ -93,6 +95,7 @@ def resolve(
     _apply(values, groups, settings or {})
     overrides = {key: value for key, value in _flat(values).items() if value != before[key]}
     _check_sets(registry, chosen, values)
+    _check_network(values["network"], values["recipe"])
     check_labels(source, budget, chosen, values.get("calibration"), validation=validation)
     return RunSpec(
         dataset=dataset,
@@ -104,9 +107,15 @@ def resolve(
         stages=chosen.stages,
         trains_on=chosen.labels,
         evaluates_on="validation" if validation else "test",
-        settings=values,
+        settings=_identifying(values, groups),
         overrides=overrides,
     )
+
+
+def _identifying(values: Mapping[str, Mapping[str, Value]], groups: Mapping[str, Any]) -> dict[str, dict[str, Value]]:
+    """The settings that identify a run; a group of the harness that has none is left out."""
+    kept = {group: identifying(groups[group], held) for group, held in values.items()}
+    return {group: held for group, held in kept.items() if held or group not in GROUPS}
 
 
 def _parameter_groups(registry: Registry, method: Method) -> dict[str, Any]:
@@ -158,6 +167,16 @@ def _check_sets(registry: Registry, method: Method, values: Mapping[str, Mapping
             raise BenchError(
                 f"method {method.name!r}: {stage} {name!r} needs a set predictor, as it is set; add one of: {known}"
             )
+
+
+def _check_network(network: Mapping[str, Value], recipe: Mapping[str, Value]) -> None:
+    """Raise if only a head is to be trained and that makes no sense."""
+    if network["tune"] != "head":
+        return
+    if network["weights"] is None:
+        raise BenchError(f"--tune head freezes the backbone, so it needs {Network.name}.weights: --weights says which")
+    if recipe["augment"] != "none":
+        raise BenchError(f"recipe.augment={recipe['augment']}: with --tune head features are computed once; take none")
 
 
 def check_labels(

@@ -10,7 +10,6 @@ import torch
 from pseudobench.augment import augmentation
 from pseudobench.fit import TrainingSet, fit
 from pseudobench.listeners import Progress
-from pseudobench.networks import make_network
 from pseudobench.presets import Recipe
 from pseudobench.seeds import derive_seed
 
@@ -41,15 +40,7 @@ def _train(
 ) -> nn.Module:
     """One network. Its seeds do not depend on the method, so that methods differ by what they train on alone."""
     recipe = run.spec.group(Recipe)
-    network = make_network(
-        run.registry,
-        run.spec.backbone,
-        classes=run.data.classes,
-        channels=run.data.train_images.shape[1],
-        dropout=recipe.dropout,
-        seed=derive_seed(run.spec.seed, "network", round_, place),
-        device=run.device,
-    )
+    network = run.new_network(derive_seed(run.spec.seed, "network", round_, place))
 
     def report(epoch: int) -> None:
         share = (round_ + (place + (epoch + 1) / recipe.epochs) / places) / (run.rounds + 1)

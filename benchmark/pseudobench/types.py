@@ -38,7 +38,8 @@ def _check(owner: object, name: str, tensor: Tensor, shape: tuple[int | None, ..
 class Dataset:
     """Images ``uint8 [N, channels, H, W]`` in memory and labels ``int64 [N]``, for training and for testing.
 
-    ``flip`` says whether a mirrored image still is of its class.
+    ``flip`` says whether a mirrored image still is of its class. Where a backbone is frozen, its features
+    ``float32 [N, F]`` stand in place of the images.
     """
 
     name: str
@@ -52,14 +53,18 @@ class Dataset:
     def __post_init__(self) -> None:
         for part in ("train", "test"):
             images, labels = getattr(self, f"{part}_images"), getattr(self, f"{part}_labels")
-            _check(self, f"{part}_images", images, (len(labels), None, None, None), "uint8")
+            if images.ndim == 2:
+                _check(self, f"{part}_images", images, (len(labels), None), "float")
+            else:
+                _check(self, f"{part}_images", images, (len(labels), None, None, None), "uint8")
             _check(self, f"{part}_labels", labels, (len(images),), "int64")
 
     @cached_property
     def moments(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Mean and standard deviation of each channel of the training images, with pixels in [0, 1]."""
-        pixels = self.train_images.transpose(0, 1).flatten(1).double() / 255
-        return tuple(pixels.mean(1).tolist()), tuple(pixels.std(1).tolist())
+        """Mean and standard deviation of each channel (pixels in [0, 1]) or feature of the training images."""
+        most = 255 if self.train_images.ndim == 4 else 1
+        channels = [channel.double().flatten() / most for channel in self.train_images.unbind(1)]
+        return tuple(float(each.mean()) for each in channels), tuple(float(each.std()) for each in channels)
 
 
 @dataclass(frozen=True)

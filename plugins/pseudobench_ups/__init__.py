@@ -17,6 +17,7 @@ class McDropout:
 
     name: ClassVar[str] = "mc-dropout"
     needs_sets: ClassVar[bool] = False
+    needs_dropout: ClassVar[bool] = True
     passes: int = param(10, "stochastic passes; the deviation is the unbiased one, so at least 2", low=2)
     negative_temperature: float = param(
         2.0, "temperature that softens what the rule for negatives reads", low=0, exclusive=True

@@ -126,13 +126,21 @@ def test_json_is_all_there_is_on_standard_output(bench):
 
 
 def test_a_failed_run_is_a_row_and_exit_code_1(bench):
-    outcome = bench(
-        "run", "--preset", "smoke", "--seeds", "1", "--methods", "supervised,ups", "--set", "recipe.dropout=0"
-    )
+    outcome = bench("run", "--preset", "smoke", "--seeds", "1", "--methods", "supervised", "--set", "recipe.lr=1e30")
     assert outcome.code == 1
-    assert "FAILED: the backbone has no active dropout" in outcome.err
+    assert "FAILED: the loss became" in outcome.err
     assert "0 + 1 not done" in outcome.out
-    assert "failed: the backbone has no active dropout" in outcome.out
+    assert "failed: the loss became" in outcome.out
+
+
+def test_a_backbone_without_dropout_is_refused_before_anything_is_trained(bench, tmp_path):
+    outcome = bench("run", "--preset", "smoke", "--methods", "supervised,ups", "--set", "recipe.dropout=0")
+    assert outcome.code == 2
+    assert outcome.err == (
+        "error: mc-dropout needs dropout, and digits_cnn has none active with recipe.dropout=0: there would be no "
+        "uncertainty at all; take another backbone, or a recipe.dropout above 0\n"
+    )
+    assert not list((tmp_path / "runs").glob("*.json"))
 
 
 def test_a_newer_record_is_refused_by_name(bench, tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pseudobench.api import data_folder, results_folder
+from pseudobench.api import cache_folder, data_folder, results_folder
 from pseudobench.experiment import experiment_from, parse_settings, read_file
 from pseudobench.registry import installed
 
@@ -19,6 +19,7 @@ Examples:
   bench run --methods pl,mc-dropout+raps+set-argmax+ups
   bench run --methods ups --set ups.tau_p=0.8 --set recipe.epochs=40
   bench run --methods ups-raps --calibration cross
+  bench run --dataset cifar10 --tune head --backbone resnet18 --weights timm --image-size 128
   bench run baselines/digits.toml
 
 \b
@@ -33,6 +34,9 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 @click.option("--labels", help="Label counts: the budget of every method. [the dataset's own]")
 @click.option("--seeds", help="A count (3: seeds 0, 1, 2), a range (5-9) or a list (0,4,7). [3]")
 @click.option("--backbone", help="Any timm model or registered network. [the dataset's own]")
+@click.option("--weights", help="Where the backbone starts: timm, a .safetensors or .pth file, or package:NAME. [new]")
+@click.option("--tune", help="full: train all of the backbone; head: freeze it and train a head. [full]")
+@click.option("--image-size", help="Upsample images to this side, in pixels. [as they are]")
 @click.option("--preset", help="How much compute: smoke, cpu or paper. [cpu]")
 @click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [held-out]")
 @click.option(
@@ -44,6 +48,7 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 @click.option("--set", "settings", multiple=True, metavar="NAME.PARAMETER=VALUE", help="A parameter; repeatable.")
 @click.option("--results", help="Folder for run records. [runs, or PSEUDOBENCH_RESULTS]")
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
+@click.option("--cache-dir", help="Folder of what can be computed again. [PSEUDOBENCH_CACHE, or the user's cache]")
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
 @click.option("--force", is_flag=True, help="Run again what is finished.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -52,6 +57,7 @@ def command(
     file: Path | None,
     settings: tuple[str, ...],
     data_dir: str | None,
+    cache_dir: str | None,
     device: str,
     force: bool,
     quiet: bool,
@@ -74,13 +80,15 @@ def command(
     specs = experiment.specs(registry)
 
     with console.working("loading torch and timm"):
+        from pseudobench.loading import Folders
         from pseudobench.runner import Runner
         from pseudobench.store import Store
         from pseudobench.tables import frame
 
     store = Store(results_folder(experiment.results))
     listener = console.listener(quiet)
-    runner = Runner(registry, plugins, store, listener, data_folder(data_dir), device, force)
+    folders = Folders(data_folder(data_dir), cache_folder(cache_dir))
+    runner = Runner(registry, plugins, store, listener, folders, device, force, experiment.weights)
     try:
         runs = frame(runner.run(specs), registry)
     finally:

@@ -47,6 +47,7 @@ class Runner:
         """The records of ``specs``, from the store where they are finished, else by running."""
         self.store.prepare()
         device = pick_device(self.device)
+        set_up(device, None)
         stored = {} if self.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
         finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}
         loader = Loader(self.registry, self.folders, device, self.weights_file, self.listener)

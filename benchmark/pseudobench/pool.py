@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Part = Callable[[Tensor], Tensor]
 
 #: Images at once.
-BATCH = 512
+BATCH = 256
 #: Methods that cut a network in two, in order of preference. The first pair is for networks with dropout inside: what
 #: comes before all dropout, and the rest. The second is timm's, whose dropout is in the head as a rule.
 CUTS = (("forward_before_dropout", "forward_after_dropout"), ("forward_features", "forward_head"))
@@ -29,17 +29,21 @@ CUTS = (("forward_before_dropout", "forward_after_dropout"), ("forward_features"
 class Normalizer:
     """Turns images or features into the network's input: channels with mean 0 and deviation 1, on the device."""
 
-    def __init__(self, moments: tuple[tuple[float, ...], tuple[float, ...]], device: torch.device) -> None:
-        self._mean, self._deviation = (torch.tensor(part, device=device) for part in moments)
+    def __init__(
+        self, moments: tuple[tuple[float, ...], tuple[float, ...]], device: torch.device, *, pixels: bool = True
+    ) -> None:
+        mean, deviation = (torch.tensor(part, device=device) for part in moments)
+        if pixels:
+            mean, deviation = (255 * part.view(-1, 1, 1) for part in (mean, deviation))
+        self._shift, self._factor = mean, 1 / deviation.clamp(min=1e-6)
         self.device = device
 
     def __call__(self, images: Tensor) -> Tensor:
-        """``uint8 [B, channels, H, W]`` or ``float32 [B, F]`` to ``float32`` of the same shape, channels last."""
-        if images.ndim == 2:
-            return (images.to(self.device) - self._mean) / self._deviation.clamp(min=1e-6)
-        shift, factor = 255 * self._mean.view(-1, 1, 1), 1 / (255 * self._deviation.view(-1, 1, 1)).clamp(min=1e-6)
-        pixels = images.to(self.device, non_blocking=True).contiguous(memory_format=torch.channels_last)
-        return pixels.float().sub_(shift).mul_(factor)
+        """``uint8 [B, channels, H, W]`` or ``float32 [B, F]`` to ``float32`` of the same shape.
+
+        Not channels-last, although networks are: their first convolution turns it in less time than it takes here.
+        """
+        return (images.to(self.device, non_blocking=True) - self._shift) * self._factor
 
 
 class NetworkPool:
@@ -111,7 +115,7 @@ class NetworkPool:
 def batches(network: nn.Module, images: Tensor, normalize: Normalizer) -> Iterator[Tensor]:
     """Images as the network's inputs, batch by batch; few at once if it enlarges them, for the CPU's caches."""
     side = max(getattr(network, "size", (0,)))
-    length = BATCH if side <= 64 else BATCH // 16
+    length = BATCH if side <= 64 else BATCH // 8
     for start in range(0, len(images), length):
         yield normalize(images[start : start + length])
 

@@ -62,7 +62,8 @@ class Run:
     @cached_property
     def normalize(self) -> Normalizer:
         """What is done to images before a network sees them."""
-        return Normalizer(input_moments(self.spec, self.data), self.device)
+        pixels = self.data.train_images.ndim == 4
+        return Normalizer(input_moments(self.spec, self.data), self.device, pixels=pixels)
 
     def new_network(self, seed: int) -> nn.Module:
         """A network before training: the whole backbone, or a head for features."""

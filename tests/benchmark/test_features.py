@@ -95,7 +95,7 @@ def test_mc_dropout_of_a_head_is_that_of_the_whole_network(registry, weights, tm
     data = made_up()
     seen = compute(registry, weights, data, tmp_path)
     head = make_head(64, 10, 0.5, seed=0, device=CPU)
-    plain = Normalizer(((0.0,) * 64, (1.0,) * 64), CPU)
+    plain = Normalizer(((0.0,) * 64, (1.0,) * 64), CPU, pixels=False)
     draws = torch.cat(list(NetworkPool(head, seen.train_images, plain).samples(2000, 1)), 1)
     whole = make_network(
         registry, NetworkSpec("digits_cnn", 10, 1, (8, 8), 0.5, weights_file=weights), seed=0, device=CPU

@@ -130,9 +130,8 @@ HEAD: dict[str, dict[str, Value]] = {
         "recipe.epochs": 20,
         "recipe.steps": 50,
         "recipe.batch_size": 128,
-        "recipe.lr": 0.1,
-        "recipe.weight_decay": 5e-4,
-        "recipe.dropout": 0.3,
+        "recipe.lr": 0.01,
+        "recipe.weight_decay": 5e-3,
         "recipe.augment": "none",
     },
 }

@@ -12,7 +12,7 @@ import pytest
 
 from pseudobench import hookimpl
 from pseudobench.cli.main import cli
-from pseudobench.experiment import experiment_from, parse_settings, read_file
+from pseudobench.experiment import SHORT, experiment_from, parse_settings, read_file
 from pseudobench.plugins import PluginInfo, load_plugins
 from pseudobench.registry import build_registry
 from pseudobench.spec import RunSpec, resolve
@@ -27,7 +27,7 @@ def blocks(language, text=README):
 
 
 def commands():
-    lines = "\n".join(blocks("bash")).splitlines()
+    lines = "\n".join(blocks("bash")).replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("bench ")]
 
 
@@ -40,7 +40,7 @@ def test_commands_are_understood(arguments, monkeypatch, registry):
     assert command is not None
     asked = command.make_context(name, rest).params
     if name == "run":
-        flags = {key: asked[key] for key in ("methods", "dataset", "labels", "seeds", "calibration")}
+        flags = {key: asked[key] for key in ("methods", "dataset", "labels", "seeds", "backbone", *SHORT)}
         layers = [read_file(asked["file"])] if asked["file"] else []
         assert experiment_from(*layers, {**flags, "set": parse_settings(asked["settings"])}).specs(registry)
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import timm
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -49,6 +50,7 @@ def with_features(
     moments = input_moments(spec, data)
     identity = {
         "format": FORMAT,
+        "timm": timm.__version__,
         "backbone": made.backbone,
         "options": asdict(made.options),
         "moments": moments,

@@ -71,7 +71,7 @@ class Resized(nn.Module):
 
     def __init__(self, network: Any, before: tuple[int, int], size: tuple[int, int]) -> None:
         super().__init__()
-        self.network, self.size = network, size
+        self.network = network
         for name, old, new in zip(("rows", "columns"), before, size, strict=True):
             self.register_buffer(name, _bicubic(old, new), persistent=False)
 

@@ -12,6 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from pseudobench.dropout import FastDropout
 from pseudobench.errors import RunError
+from pseudobench.networks import Resized
 from pseudobench.seeds import seeded
 
 if TYPE_CHECKING:
@@ -114,8 +115,7 @@ class NetworkPool:
 
 def batches(network: nn.Module, images: Tensor, normalize: Normalizer) -> Iterator[Tensor]:
     """Images as the network's inputs, batch by batch; few at once if it enlarges them, for the CPU's caches."""
-    side = max(getattr(network, "size", (0,)))
-    length = BATCH if side <= 64 else BATCH // 8
+    length = BATCH // 8 if isinstance(network, Resized) else BATCH
     for start in range(0, len(images), length):
         yield normalize(images[start : start + length])
 

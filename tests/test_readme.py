@@ -56,7 +56,6 @@ def test_the_notebook_example_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_plugin_example_is_a_plugin(tmp_path):
     from pseudobench.listeners import Listener
-    from pseudobench.loading import Folders
     from pseudobench.runner import Runner
 
     (example,) = (block for block in blocks("python") if "hookimpl" in block)
@@ -68,7 +67,7 @@ def test_the_plugin_example_is_a_plugin(tmp_path):
     registry = build_registry(plugins)
     assert not plugins.broken
     spec = resolve(registry, method="top-share", dataset="digits", seed=0, preset="smoke")
-    (record,) = Runner(registry, plugins, Store(tmp_path), Listener(), Folders(tmp_path, tmp_path), "cpu").run([spec])
+    (record,) = Runner(registry, plugins, Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
     assert record["rounds"][1]["selection"]["positive_share"] == pytest.approx(0.5, abs=0.01)
 
 

@@ -32,6 +32,7 @@ def run(
     results: str | os.PathLike[str] | None = None,
     data_dir: str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
+    cache: bool = True,
     device: str = "auto",
     force: bool = False,
 ) -> pd.DataFrame:
@@ -39,9 +40,9 @@ def run(
 
     The arguments are those of ``bench run``. Finished runs are read from ``results`` instead of being run again.
     """
+    from pseudobench.cache import Cache
     from pseudobench.experiment import experiment_from
     from pseudobench.listeners import Listener
-    from pseudobench.loading import Folders
     from pseudobench.registry import installed
     from pseudobench.runner import Runner
     from pseudobench.store import Store
@@ -65,8 +66,10 @@ def run(
     }
     experiment = experiment_from(asked)
     store = Store(results_folder(experiment.results))
-    folders = Folders(data_folder(data_dir), cache_folder(cache_dir))
-    runner = Runner(registry, plugins, store, Listener(), folders, device, force, experiment.weights)
+    kept = Cache(cache_folder(cache_dir)) if cache else None
+    runner = Runner(
+        registry, plugins, store, Listener(), data_folder(data_dir), device, force, experiment.weights, kept
+    )
     return frame(runner.run(experiment.specs(registry)), registry)
 
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import warnings
+import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import timm
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
-from pseudobench.errors import BenchWarning
+from pseudobench.cache import key_of
+from pseudobench.identity import digest
 from pseudobench.networks import input_moments, make_network, network_spec
 from pseudobench.pool import Normalizer, batches
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from pseudobench.cache import Cache
     from pseudobench.registry import Registry
     from pseudobench.spec import RunSpec
     from pseudobench.types import Dataset
@@ -37,7 +34,7 @@ def with_features(
     registry: Registry,
     *,
     weights_file: Path | None,
-    cache_dir: Path,
+    cache: Cache | None,
     device: torch.device,
     on_progress: Callable[[int, int], None],
 ) -> Dataset:
@@ -54,30 +51,24 @@ def with_features(
         "backbone": made.backbone,
         "options": asdict(made.options),
         "moments": moments,
-        "pixels": _digest(data.train_images, data.test_images),
+        "pixels": digest(data.train_images, data.test_images),
     }
-    name = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-    path = cache_dir / "features" / f"{made.backbone}-{name}.safetensors"
-    found = _read(path)
-    if found is None:
+    key = f"{made.backbone}-{key_of(identity)}"
+    with nullcontext() if cache is None else cache.lock("features", key):
+        kept = None if cache is None else cache.load("features", key)
+        if cache is not None and kept is not None:
+            cache.saved("features", kept.note["seconds"])
+            return replace(data, train_images=kept.tensors["train"], test_images=kept.tensors["test"])
+        start = time.perf_counter()
         network = make_network(registry, made, seed=0, device=device).eval()
         normalize = Normalizer(moments, device)
-        total = len(data.train_images) + len(data.test_images)
+        before, total = len(data.train_images), len(data.train_images) + len(data.test_images)
         train = _compute(network, data.train_images, normalize, lambda done: on_progress(done, total))
-        before = len(data.train_images)
         test = _compute(network, data.test_images, normalize, lambda done: on_progress(before + done, total))
-        found = train, test
-        _write(path, *found, identity)
-    return replace(data, train_images=found[0], test_images=found[1])
-
-
-def _digest(*images: Tensor) -> str:
-    """A hash of all pixels."""
-    digest = hashlib.sha256()
-    for part in images:
-        digest.update(repr(tuple(part.shape)).encode())
-        digest.update(part.contiguous().numpy().data)
-    return digest.hexdigest()
+        if cache is not None:
+            note = {"seconds": time.perf_counter() - start, "identity": identity}
+            cache.store("features", key, {"train": train, "test": test}, note)
+    return replace(data, train_images=train, test_images=test)
 
 
 @torch.no_grad()
@@ -92,28 +83,3 @@ def _compute(network: nn.Module, images: Tensor, normalize: Normalizer, on_done:
         done += len(batch)
         on_done(done)
     return torch.cat(parts)
-
-
-def _read(path: Path) -> tuple[Tensor, Tensor] | None:
-    """Features from the cache; None if they are not there, or no longer whole."""
-    if not path.is_file():
-        return None
-    try:
-        with safe_open(path, "pt") as file:
-            return file.get_tensor("train"), file.get_tensor("test")
-    except (SafetensorError, OSError) as error:
-        warnings.warn(f"{path.name} in the cache can't be read ({error}); computed again", BenchWarning, stacklevel=2)
-        return None
-
-
-def _write(path: Path, train: Tensor, test: Tensor, identity: dict[str, Any]) -> None:
-    """Whole or not at all; features that can't be kept are used all the same."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_file({"train": train, "test": test}, unfinished, {"identity": json.dumps(identity)})
-        unfinished.replace(path)
-    except (OSError, SafetensorError) as error:
-        with suppress(OSError):
-            unfinished.unlink()
-        warnings.warn(f"features can't be kept in {path.parent} ({error}); --cache-dir", BenchWarning, stacklevel=2)

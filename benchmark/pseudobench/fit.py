@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from pseudobench.seeds import derive_seed, seeded
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
 
+    from pseudobench.cache import Checkpoint
     from pseudobench.pool import Normalizer
     from pseudobench.presets import Recipe
 
@@ -33,6 +34,90 @@ class TrainingSet:
     negative: Tensor
 
 
+class Training:
+    """A training in progress: it can stop after any epoch and go on from its state, bit for bit."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        data: TrainingSet,
+        recipe: Recipe,
+        normalize: Normalizer,
+        *,
+        augment: Augmentation,
+        seed: int,
+    ) -> None:
+        self._network, self._recipe, self._normalize, self._augment = network, recipe, normalize, augment
+        self._device = normalize.device
+        self._draws = torch.Generator().manual_seed(derive_seed(seed, "batches"))
+        self._stream = Stream(data, recipe.batch_size, self._draws)
+        self._steps = recipe.steps or math.ceil(pass_length(data) / recipe.batch_size)
+        groups = param_groups_weight_decay(network, recipe.weight_decay)
+        self._optimizer = torch.optim.SGD(groups, recipe.lr, recipe.momentum, nesterov=recipe.momentum > 0)
+        self._positive, self._negative = data.positive.to(self._device), data.negative.to(self._device)
+        self._images = data.images.to(self._device)  # whole, once: batches are gathered where they are used
+        self._forward: Any = torch.compile(network) if recipe.compile else network
+        self._dropout = nullcontext if recipe.compile else FastDropout  # compiled code draws by itself
+
+    def epoch(self, epoch: int) -> None:
+        """Train for an epoch."""
+        self._network.train()
+        for step in range(epoch * self._steps, (epoch + 1) * self._steps):
+            progress = step / (self._recipe.epochs * self._steps)
+            for group in self._optimizer.param_groups:
+                group["lr"] = self._recipe.lr * math.cos(math.pi * self._recipe.cosine * progress)
+            loss = self._step(next(self._stream).to(self._device))
+        if not math.isfinite(loss.item()):
+            raise RunError(f"the loss became {loss.item()} in epoch {epoch}; try a smaller recipe.lr")
+        self._network.eval()
+
+    def _step(self, rows: Tensor) -> Tensor:
+        """One step on the samples ``rows int64 [B]``."""
+        pixels = self._augment.pixels(self._images[rows], self._draws)
+        inputs = self._augment.inputs(self._normalize(pixels), self._draws)
+        mixed = self._device.type == "cuda"
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=mixed), self._dropout():
+            logits = self._forward(inputs)
+        loss = single_label_loss(logits.float(), self._positive[rows], self._negative[rows])
+        self._optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(loss)
+        self._optimizer.step()
+        return loss
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything that the epochs to come depend on, as tensors."""
+        return {
+            **{f"network/{name}": value for name, value in self._network.state_dict().items()},
+            **{f"momentum/{place}": value for place, value in enumerate(self._momenta()) if value is not None},
+            "stream": self._stream.waiting,
+            "draws": self._draws.get_state(),
+            "dropout": torch.get_rng_state(),
+            **({"dropout-cuda": torch.cuda.get_rng_state(self._device)} if self._device.type == "cuda" else {}),
+        }
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Go back to a state; torch's global generators, which dropout draws from, go with it."""
+        own = {name.removeprefix("network/"): value for name, value in state.items() if name.startswith("network/")}
+        self._network.load_state_dict(own)
+        for place, parameter in enumerate(self._parameters()):
+            kept = state.get(f"momentum/{place}")
+            if kept is not None:
+                self._optimizer.state[parameter]["momentum_buffer"] = kept.to(parameter).clone(
+                    memory_format=torch.preserve_format
+                )
+        self._stream.waiting = state["stream"]
+        self._draws.set_state(state["draws"])
+        torch.set_rng_state(state["dropout"])
+        if "dropout-cuda" in state:
+            torch.cuda.set_rng_state(state["dropout-cuda"], self._device)
+
+    def _parameters(self) -> list[Any]:
+        return [parameter for group in self._optimizer.param_groups for parameter in group["params"]]
+
+    def _momenta(self) -> list[Tensor | None]:
+        return [self._optimizer.state[parameter].get("momentum_buffer") for parameter in self._parameters()]
+
+
 def fit(
     network: nn.Module,
     data: TrainingSet,
@@ -42,39 +127,21 @@ def fit(
     augment: Augmentation,
     seed: int,
     on_epoch: Callable[[int], None] = lambda _epoch: None,
+    checkpoint: Checkpoint | None = None,
 ) -> None:
     """Train ``network`` in place. The same seed and data give the same weights, bit for bit on one machine."""
-    device = normalize.device
-    draws = torch.Generator().manual_seed(derive_seed(seed, "batches"))
-    batches = stream(data, recipe.batch_size, draws)
-    steps = recipe.steps or math.ceil(pass_length(data) / recipe.batch_size)
-    groups = param_groups_weight_decay(network, recipe.weight_decay)
-    optimizer = torch.optim.SGD(groups, lr=recipe.lr, momentum=recipe.momentum, nesterov=recipe.momentum > 0)
-    total = recipe.epochs * steps
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: math.cos(math.pi * recipe.cosine * step / total)
-    )
-    positive, negative = data.positive.to(device), data.negative.to(device)
-    images = data.images.to(device)  # whole, once: batches are gathered and augmented where they are used
-    network.train()
-    forward: Any = torch.compile(network) if recipe.compile else network
-    dropout = nullcontext if recipe.compile else FastDropout  # compiled code draws by itself
-    with seeded(derive_seed(seed, "dropout"), device):
-        for epoch in range(recipe.epochs):
-            for _ in range(steps):
-                rows = next(batches).to(device)
-                inputs = augment.inputs(normalize(augment.pixels(images[rows], draws)), draws)
-                with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"), dropout():
-                    logits = forward(inputs)
-                loss = single_label_loss(logits.float(), positive[rows], negative[rows])
-                optimizer.zero_grad(set_to_none=True)
-                torch.autograd.backward(loss)
-                optimizer.step()
-                schedule.step()
-            if not math.isfinite(loss.item()):
-                raise RunError(f"the loss became {loss.item()} in epoch {epoch}; try a smaller recipe.lr")
+    training = Training(network, data, recipe, normalize, augment=augment, seed=seed)
+    with seeded(derive_seed(seed, "dropout"), normalize.device):
+        left = checkpoint.load() if checkpoint else None
+        if left is not None:
+            training.restore(left.tensors)
+        for epoch in range(left.note["epoch"] if left else 0, recipe.epochs):
+            training.epoch(epoch)
+            if checkpoint:
+                checkpoint.offer(epoch + 1, training.state)
             on_epoch(epoch)
-    network.eval()
+    if checkpoint:
+        checkpoint.discard()
 
 
 def pass_length(data: TrainingSet) -> int:
@@ -83,16 +150,25 @@ def pass_length(data: TrainingSet) -> int:
     return max(positives, len(data.positive) - positives) + len(data.positive) - positives
 
 
-def stream(data: TrainingSet, batch_size: int, generator: Generator) -> Iterator[Tensor]:
+class Stream:
     """Row indices of batch after batch, ``int64 [batch_size]``, pass after pass without end."""
-    has_positive = data.positive.any(1)
-    positives, negatives = has_positive.nonzero()[:, 0], (~has_positive).nonzero()[:, 0]
-    wanted = max(len(positives), len(negatives))
-    waiting = torch.empty(0, dtype=torch.int64)
-    while True:
-        repeats = [torch.randperm(len(positives), generator=generator) for _ in range(-(-wanted // len(positives)))]
-        once = torch.cat([positives[torch.cat(repeats)[:wanted]], negatives])
-        waiting = torch.cat([waiting, once[torch.randperm(len(once), generator=generator)]])
-        while len(waiting) >= batch_size:
-            yield waiting[:batch_size]
-            waiting = waiting[batch_size:]
+
+    def __init__(self, data: TrainingSet, batch_size: int, generator: Generator) -> None:
+        has_positive = data.positive.any(1)
+        self._positives, self._negatives = has_positive.nonzero()[:, 0], (~has_positive).nonzero()[:, 0]
+        self._batch_size, self._generator = batch_size, generator
+        self.waiting = torch.empty(0, dtype=torch.int64)
+
+    def __next__(self) -> Tensor:
+        while len(self.waiting) < self._batch_size:
+            self.waiting = torch.cat([self.waiting, self._pass()])
+        rows, self.waiting = self.waiting[: self._batch_size], self.waiting[self._batch_size :]
+        return rows
+
+    def _pass(self) -> Tensor:
+        """Each sample once, and those with positives again until there are as many as those without."""
+        count = len(self._positives)
+        wanted = max(count, len(self._negatives))
+        repeats = [torch.randperm(count, generator=self._generator) for _ in range(-(-wanted // count))]
+        once = torch.cat([self._positives[torch.cat(repeats)[:wanted]], self._negatives])
+        return once[torch.randperm(len(once), generator=self._generator)]

@@ -18,6 +18,7 @@ from pseudobench.presets import Network, Recipe
 from pseudobench.splits import check_budget, with_validation
 
 if TYPE_CHECKING:
+    from pseudobench.cache import Cache
     from pseudobench.listeners import Listener
     from pseudobench.registry import Registry
     from pseudobench.spec import RunSpec
@@ -25,19 +26,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Folders:
-    """Where datasets are, and where what can be computed again is kept."""
-
-    data: Path
-    cache: Path
-
-
-@dataclass(frozen=True)
 class Loader:
     """Loads each dataset once, as its runs see it, and raises before anything is trained if something can't be."""
 
     registry: Registry
-    folders: Folders
+    data_dir: Path
+    cache: Cache | None
     device: torch.device
     weights_file: Path | None
     listener: Listener
@@ -61,7 +55,7 @@ class Loader:
 
     def _read(self, name: str) -> Dataset:
         try:
-            return self.registry.dataset(name).load(self.folders.data)
+            return self.registry.dataset(name).load(self.data_dir)
         except BenchError:
             raise
         except Exception as error:
@@ -77,7 +71,7 @@ class Loader:
             spec,
             self.registry,
             weights_file=self.weights_file,
-            cache_dir=self.folders.cache,
+            cache=self.cache,
             device=self.device,
             on_progress=self.listener.features_computed,
         )

@@ -120,7 +120,7 @@ class Head(nn.Module):
 
 def check_backbone(registry: Registry, name: str) -> None:
     """Raise unless timm or a plugin knows the backbone."""
-    _register(registry, name)
+    register(registry, name)
     if not timm.is_model(name):
         known = {*timm.list_models(), *(entry.name for entry in registry.of("backbones"))}
         near = suggest(name, known)
@@ -130,7 +130,7 @@ def check_backbone(registry: Registry, name: str) -> None:
 
 def make_network(registry: Registry, spec: NetworkSpec, *, seed: int, device: torch.device) -> nn.Module:
     """A new network whose initial weights depend on ``seed`` alone, besides the spec."""
-    _register(registry, spec.backbone)
+    register(registry, spec.backbone)
     small = stems.wants_small_stem(spec.options, spec.input_size)
     creation = stems.creation_options(spec.backbone, spec.input_size, small=small)
     with seeded(seed, device):
@@ -193,7 +193,7 @@ def try_network(registry: Registry, spec: NetworkSpec, device: torch.device) -> 
     return network
 
 
-def _register(registry: Registry, name: str) -> None:
+def register(registry: Registry, name: str) -> None:
     """Import the module that registers a plugin's backbone with timm; timm's own need nothing."""
     for entry in registry.of("backbones"):
         if entry.name == name:

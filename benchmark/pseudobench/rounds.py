@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
+    from pseudobench.cache import Cache
     from pseudobench.recorder import Recorder
     from pseudobench.registry import Registry
     from pseudobench.spec import RunSpec
@@ -58,6 +59,7 @@ class Run:
     device: torch.device
     on_progress: Callable[[Progress], None] = lambda _progress: None
     weights_file: Path | None = None
+    cache: Cache | None = None
 
     @cached_property
     def normalize(self) -> Normalizer:
@@ -101,14 +103,25 @@ class Run:
         return NetworkPool(network, images, self.normalize)
 
 
-def run_rounds(run: Run, recorder: Recorder) -> Iterator[dict[str, Any]]:
-    """Algorithm 2: yields what is recorded of each round, as it ends."""
-    selection: Selection | None = None
-    described: dict[str, Any] | None = None
-    settled = False
-    networks = None
-    for round_ in range(run.rounds + 1):
+@dataclass(frozen=True)
+class Round:
+    """A finished round: what is recorded of it, and what the next one needs."""
+
+    record: dict[str, Any]
+    selection: Selection | None
+    settled: bool
+
+
+def run_rounds(run: Run, recorder: Recorder, last: Round | None = None) -> Iterator[Round]:
+    """Algorithm 2: yields each round as it ends. ``last`` is the round after which an interrupted run goes on."""
+    selection = last.selection if last else None
+    if last is not None and last.settled:
+        return
+    first = last.record["round"] + 1 if last else 0
+    networks = train_networks(run, selection, first - 1) if 0 < first <= run.rounds else None
+    for round_ in range(first, run.rounds + 1):
         watch = Stopwatch()
+        described, settled = None, False
         if networks is not None:
             context = Context(run.spec.seed, round_, run.rounds, run.data.classes)
             choice = choose(run, networks, selection, context, watch)
@@ -122,7 +135,8 @@ def run_rounds(run: Run, recorder: Recorder) -> Iterator[dict[str, Any]]:
             networks = train_networks(run, selection, round_)
         with watch.time("evaluate"):
             tested = recorder.test(run.pool(networks.main, run.data.test_images).logits())
-        yield {"round": round_, "selection": described, "test": tested, "seconds": watch.seconds}
+        record = {"round": round_, "selection": described, "test": tested, "seconds": watch.seconds}
+        yield Round({**record, "work": dict(networks.work)}, selection, settled)
         if settled:
             return
 

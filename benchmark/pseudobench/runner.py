@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pseudobench.environment import describe_environment, pick_device, set_up
 from pseudobench.listeners import Listener
-from pseudobench.loading import Folders, Loader, label_budget, one_line
+from pseudobench.loading import Loader, label_budget, one_line
 from pseudobench.presets import Calibration, Network, Recipe
 from pseudobench.recorder import Recorder
+from pseudobench.resuming import Bookmark
 from pseudobench.rounds import Run, run_rounds
 from pseudobench.splits import make_split
 from pseudobench.store import FORMAT, KIND, Store
@@ -24,6 +25,7 @@ from pseudobench.weights import find_weights
 if TYPE_CHECKING:
     import torch
 
+    from pseudobench.cache import Cache
     from pseudobench.plugins import Plugins
     from pseudobench.registry import Registry
     from pseudobench.spec import RunSpec
@@ -38,10 +40,11 @@ class Runner:
     plugins: Plugins
     store: Store
     listener: Listener
-    folders: Folders
+    data_dir: Path
     device: str = "auto"
     force: bool = False
     weights: str | None = None
+    cache: Cache | None = None
 
     def run(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         """The records of ``specs``, from the store where they are finished, else by running."""
@@ -50,12 +53,27 @@ class Runner:
         set_up(device, None)
         stored = {} if self.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
         finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}
-        loader = Loader(self.registry, self.folders, device, self.weights_file, self.listener)
+        loader = Loader(self.registry, self.data_dir, self.cache, device, self.weights_file, self.listener)
         datasets = loader.load([spec for spec in specs if spec.run_id not in finished])
         self.listener.experiment_started(len(specs), len(finished))
-        records = [finished.get(spec.run_id) or self._execute(spec, datasets[spec.run_id], device) for spec in specs]
+        records = dict(finished)
+        waiting = [spec for spec in specs if spec.run_id not in finished]
+        for wait in (False, True):  # what another process is at comes last, and is not done twice
+            for spec in waiting:
+                with self.store.claim(spec.run_id, wait=wait) as claimed:
+                    if claimed:
+                        records[spec.run_id] = self._run(spec, datasets[spec.run_id], device, others=wait)
+            waiting = [spec for spec in waiting if spec.run_id not in records]
         self.listener.experiment_finished()
-        return records
+        return [records[spec.run_id] for spec in specs]
+
+    def _run(self, spec: RunSpec, data: Dataset, device: torch.device, *, others: bool) -> dict[str, Any]:
+        """A run's record: by another process since we looked, or now."""
+        stored = None if self.force and not others else self.store.load(spec.run_id)
+        if stored is not None and stored["status"] == "done":
+            self.listener.run_finished(spec, stored)
+            return stored
+        return self._execute(spec, data, device)
 
     @property
     def weights_file(self) -> Path | None:
@@ -67,17 +85,23 @@ class Runner:
         self.listener.run_started(spec)
         self.plugins.notify("bench_run_started", spec=spec)
         set_up(device, spec.group(Recipe).threads)
-        start = time.perf_counter()
         split = split_for(spec, data)
         record = new_record(spec, data, split, device)
         record["environment"]["plugins"] = self.plugins.versions
+        bookmark = Bookmark.of(self.cache, spec, self.registry, split.digest) if self.cache else None
+        left = None if bookmark is None or self.force else bookmark.find()
+        if left is not None:
+            record |= {"rounds": left[0], "resumed_after": left[1].record["round"]}
+        start = time.perf_counter() - sum(sum(each["seconds"].values()) for each in record["rounds"])
         try:
-            for round_ in self._rounds(spec, data, split, device):
+            for each in run_rounds(self._prepared(spec, data, split, device), _recorder(data, split), left and left[1]):
                 record["seconds"] = time.perf_counter() - start
-                self.store.save({**record, "rounds": [*record["rounds"], round_]})
-                record["rounds"].append(round_)  # after it was written: what can't be written is not kept
-                self.listener.round_finished(spec, round_)
-                self.plugins.notify("bench_round_finished", spec=spec, round=round_)
+                self.store.save({**record, "rounds": [*record["rounds"], each.record]})
+                record["rounds"].append(each.record)  # after it was written: what can't be written is not kept
+                if bookmark is not None:
+                    bookmark.keep(record["rounds"], each)
+                self.listener.round_finished(spec, each.record)
+                self.plugins.notify("bench_round_finished", spec=spec, round=each.record)
             record["status"] = "done"
         except Exception as error:
             record["status"] = "failed"
@@ -85,15 +109,20 @@ class Runner:
         record["seconds"] = time.perf_counter() - start
         record["finished"] = _now()
         self.store.save(record)
+        if bookmark is not None:
+            bookmark.remove()
         self.listener.run_finished(spec, record)
         self.plugins.notify("bench_run_finished", spec=spec, record=record)
         return record
 
-    def _rounds(self, spec: RunSpec, data: Dataset, split: Split, device: torch.device) -> Iterator[dict[str, Any]]:
-        """The rounds of a run, with the truth in the recorder's hands alone."""
-        recorder = Recorder(data.classes, data.train_labels[list(split.unlabeled)], data.test_labels)
+    def _prepared(self, spec: RunSpec, data: Dataset, split: Split, device: torch.device) -> Run:
         report = partial(self.listener.epoch_finished, spec)
-        return run_rounds(Run(spec, self.registry, data, split, device, report, self.weights_file), recorder)
+        return Run(spec, self.registry, data, split, device, report, self.weights_file, self.cache)
+
+
+def _recorder(data: Dataset, split: Split) -> Recorder:
+    """The truth of the pool and of the test set, in the recorder's hands alone."""
+    return Recorder(data.classes, data.train_labels[list(split.unlabeled)], data.test_labels)
 
 
 def split_for(spec: RunSpec, data: Dataset) -> Split:
@@ -123,6 +152,7 @@ def new_record(spec: RunSpec, data: Dataset, split: Split, device: torch.device)
         "environment": describe_environment(device),
         "started": _now(),
         "finished": None,
+        "resumed_after": None,
         "seconds": 0.0,
         "error": None,
         "rounds": [],

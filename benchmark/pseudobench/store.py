@@ -6,8 +6,11 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from pseudobench.errors import BenchError
 
@@ -30,6 +33,22 @@ class Store:
                 pass
         except OSError as error:
             raise BenchError(f"can't write to the results folder {self.folder}: {error.strerror}") from None
+
+    @contextmanager
+    def claim(self, run_id: str, *, wait: bool) -> Iterator[bool]:
+        """Whether this process is the one at work on a run; the system frees the claim of one that died."""
+        folder = self.folder / ".claims"
+        folder.mkdir(exist_ok=True)
+        claim = FileLock(folder / f"{run_id}.lock")
+        try:
+            claim.acquire(timeout=-1 if wait else 0)
+        except Timeout:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            claim.release()
 
     def path(self, run_id: str) -> Path:
         """Where a run's record is."""
@@ -123,7 +142,10 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def without_times(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record without what differs from one execution to the next: clock times and durations."""
-    rounds = [{key: value for key, value in each.items() if key != "seconds"} for each in record["rounds"]]
-    kept = {key: value for key, value in record.items() if key not in ("started", "finished", "seconds")}
+    """A record without what differs from one execution to the next: clock times, durations, what was reused."""
+    rounds = [
+        {key: value for key, value in each.items() if key not in ("seconds", "work")} for each in record["rounds"]
+    ]
+    times = ("started", "finished", "seconds", "resumed_after")
+    kept = {key: value for key, value in record.items() if key not in times}
     return {**kept, "rounds": rounds}

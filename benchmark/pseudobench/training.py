@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import torch
 
 from pseudobench.augment import augmentation
 from pseudobench.fit import TrainingSet, fit
+from pseudobench.identity import network_key
 from pseudobench.listeners import Progress
 from pseudobench.presets import Recipe
 from pseudobench.seeds import derive_seed
@@ -16,55 +19,104 @@ from pseudobench.seeds import derive_seed
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from pseudobench.cache import Checkpoint
     from pseudobench.rounds import Run
     from pseudobench.types import Selection
 
 
 @dataclass(frozen=True)
 class Networks:
-    """What a round trained: the network, and for cross calibration one more for each fold left out."""
+    """What a round trained: the network, and for cross calibration one more for each fold left out.
+
+    ``work`` says how many were trained, how many came from the cache, and the seconds that saved.
+    """
 
     main: nn.Module
-    folds: tuple[nn.Module, ...] = ()
+    folds: tuple[nn.Module, ...]
+    work: Mapping[str, float]
 
 
 def train_networks(run: Run, selection: Selection | None, round_: int) -> Networks:
     """New networks for a round, trained on the labels and the selected pseudo-labels."""
     left_out: list[tuple[int, ...]] = [(), *run.fold_indices]
-    trained = [_train(run, selection, held, round_, place, len(left_out)) for place, held in enumerate(left_out)]
-    return Networks(trained[0], tuple(trained[1:]))
+    trained = [
+        _Trainee(run, round_, place, len(left_out)).train(selection, held) for place, held in enumerate(left_out)
+    ]
+    saved = [seconds for _, seconds in trained if seconds is not None]
+    work = {"trained": len(trained) - len(saved), "reused": len(saved), "saved_seconds": sum(saved)}
+    return Networks(trained[0][0], tuple(network for network, _ in trained[1:]), work)
 
 
-def _train(
-    run: Run, selection: Selection | None, held: tuple[int, ...], round_: int, place: int, places: int
-) -> nn.Module:
-    """One network. Its seeds do not depend on the method, so that methods differ by what they train on alone."""
-    recipe = run.spec.group(Recipe)
-    network = run.new_network(derive_seed(run.spec.seed, "network", round_, place))
+@dataclass(frozen=True)
+class _Trainee:
+    """One of the ``places`` networks of a round.
 
-    def report(epoch: int) -> None:
-        share = (round_ + (place + (epoch + 1) / recipe.epochs) / places) / (run.rounds + 1)
-        run.on_progress(Progress(round_, run.rounds, epoch + 1, recipe.epochs, share))
+    Its seeds do not depend on the method, so that methods differ by what they train on alone.
+    """
 
-    seed = derive_seed(run.spec.seed, "fit", round_, place)
-    data, augment = training_set(run, selection, held), augmentation(recipe.augment, run.data.flip)
-    fit(network, data, recipe, run.normalize, augment=augment, seed=seed, on_epoch=report)
-    return network
+    run: Run
+    round: int
+    place: int
+    places: int
+
+    def train(self, selection: Selection | None, held: tuple[int, ...]) -> tuple[nn.Module, float | None]:
+        """The network, and the seconds that were saved if it came from the cache."""
+        run = self.run
+        seeds = [derive_seed(run.spec.seed, use, self.round, self.place) for use in ("network", "fit")]
+        network = run.new_network(seeds[0])
+        rows, *targets = samples(run, selection, held)
+        data = TrainingSet(run.data.train_images[rows], targets[0], targets[1])
+        if run.cache is None:
+            self._fit(network, data, seeds[1], None)
+            return network, None
+        key = network_key(run, rows, (targets[0], targets[1]), seeds[0], seeds[1])
+        with run.cache.lock("networks", key):
+            kept = run.cache.load("networks", key)
+            if kept is not None:
+                network.load_state_dict(kept.tensors)
+                run.cache.saved("networks", kept.note["seconds"])
+                self._report(run.spec.group(Recipe).epochs)
+                return network.eval(), float(kept.note["seconds"])
+            start = time.perf_counter()
+            self._fit(network, data, seeds[1], run.cache.checkpoint(key))
+            note = {"seconds": time.perf_counter() - start, "run": run.spec.run_id, "round": self.round}
+            run.cache.store("networks", key, network.state_dict(), note)
+        return network, None
+
+    def _fit(self, network: nn.Module, data: TrainingSet, seed: int, checkpoint: Checkpoint | None) -> None:
+        recipe = self.run.spec.group(Recipe)
+        augment = augmentation(recipe.augment, self.run.data.flip)
+        fit(
+            network,
+            data,
+            recipe,
+            self.run.normalize,
+            augment=augment,
+            seed=seed,
+            on_epoch=lambda epoch: self._report(epoch + 1),
+            checkpoint=checkpoint,
+        )
+
+    def _report(self, done: int) -> None:
+        epochs = self.run.spec.group(Recipe).epochs
+        share = (self.round + (self.place + done / epochs) / self.places) / (self.run.rounds + 1)
+        self.run.on_progress(Progress(self.round, self.run.rounds, done, epochs, share))
 
 
-def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = ()) -> TrainingSet:
-    """The labeled images but those ``held`` out, and the pool's images that have a selected pseudo-label."""
-    keep = sorted(set(run.split.labeled) - set(held))
-    images = run.data.train_images[keep]
-    positive = one_hot(run.data.train_labels[keep], run.data.classes)
+def samples(run: Run, selection: Selection | None, held: tuple[int, ...] = ()) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows ``int64 [M]`` of the training images, with their ``positive`` and ``negative`` labels ``bool [M, C]``.
+
+    The labeled images but those ``held`` out, and the pool's images that have a selected pseudo-label.
+    """
+    rows = torch.tensor(sorted(set(run.split.labeled) - set(held)))
+    positive = one_hot(run.data.train_labels[rows], run.data.classes)
     negative = torch.zeros_like(positive)
     if selection is not None:
         used = (selection.positive | selection.negative).any(1)
-        pool = torch.tensor(run.split.unlabeled)[used]
-        images = torch.cat([images, run.data.train_images[pool]])
+        rows = torch.cat([rows, torch.tensor(run.split.unlabeled)[used]])
         positive = torch.cat([positive, selection.positive[used]])
         negative = torch.cat([negative, selection.negative[used]])
-    return TrainingSet(images, positive, negative)
+    return rows, positive, negative
 
 
 def one_hot(labels: Tensor, classes: int) -> Tensor:

@@ -60,6 +60,13 @@ class Dataset:
             _check(self, f"{part}_labels", labels, (len(images),), "int64")
 
     @cached_property
+    def digest(self) -> str:
+        """A hash of all training images."""
+        from pseudobench.identity import digest
+
+        return digest(self.train_images)
+
+    @cached_property
     def moments(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Mean and standard deviation of each channel (pixels in [0, 1]) or feature of the training images."""
         most = 255 if self.train_images.ndim == 4 else 1

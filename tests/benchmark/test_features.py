@@ -7,6 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from pseudobench import BenchWarning, Dataset, features
+from pseudobench.cache import Cache
 from pseudobench.networks import NetworkSpec, make_head, make_network
 from pseudobench.pool import NetworkPool, Normalizer, dropout_on
 from pseudobench.spec import resolve
@@ -38,7 +39,7 @@ def compute(registry, weights, data, tmp_path, told=None, **settings):
         spec,
         registry,
         weights_file=weights,
-        cache_dir=tmp_path / "cache",
+        cache=Cache(tmp_path / "cache"),
         device=CPU,
         on_progress=lambda done, total: told.append((done, total)),
     )
@@ -86,7 +87,7 @@ def test_a_broken_cache_is_no_hindrance(registry, weights, tmp_path):
 
 def test_a_cache_that_can_not_be_written_is_said_and_nothing_is_lost(registry, weights, tmp_path):
     (tmp_path / "cache").write_text("a file")
-    with pytest.warns(BenchWarning, match="features can't be kept in"):
+    with pytest.warns(BenchWarning, match="nothing can be kept in the cache"):
         assert len(compute(registry, weights, made_up(), tmp_path).train_images) == 20
 
 

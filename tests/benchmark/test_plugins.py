@@ -14,7 +14,6 @@ import pytest
 
 from pseudobench import Backbone, BenchError, BenchWarning, Column, Method, PluginError, hookimpl, hookspecs, param
 from pseudobench.listeners import Listener
-from pseudobench.loading import Folders
 from pseudobench.networks import check_backbone
 from pseudobench.plugins import PluginInfo, load_plugins
 from pseudobench.registry import Registry, build_registry
@@ -217,7 +216,7 @@ def test_one_strangers_column_that_fails_is_named_and_empty(tmp_path):
 
     plugins, registry = load(plugin(bench_columns=lambda: [Column("ghost", "fails", fails)]))
     spec = resolve(registry, method="supervised", dataset="digits", seed=0, preset="smoke")
-    records = Runner(registry, plugins, Store(tmp_path), Listener(), Folders(tmp_path, tmp_path), "cpu").run([spec])
+    records = Runner(registry, plugins, Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
     with pytest.warns(BenchWarning, match="column 'ghost' can't read"):
         runs = frame(records, registry)
     assert runs["ghost"].isna().all()

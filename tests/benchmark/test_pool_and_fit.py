@@ -8,7 +8,7 @@ from torch import nn
 
 from pseudobench import RunError, pool
 from pseudobench.augment import augmentation
-from pseudobench.fit import TrainingSet, fit, pass_length, stream
+from pseudobench.fit import Stream, TrainingSet, fit, pass_length
 from pseudobench.networks import NetworkSpec, make_network
 from pseudobench.pool import NetworkPool, Normalizer, dropout_on
 from pseudobench.presets import Recipe
@@ -137,7 +137,7 @@ def test_a_diverging_loss_ends_the_run(network):
 def test_a_pass_repeats_positives_to_match_negatives(negatives, length):
     data = training_set(negatives=negatives)
     assert pass_length(data) == length
-    batches = stream(data, length, torch.Generator().manual_seed(0))
+    batches = Stream(data, length, torch.Generator().manual_seed(0))
     counts = torch.bincount(next(batches), minlength=40)
     positives = 40 - negatives
     assert counts[positives:].tolist() == [1] * negatives

@@ -10,7 +10,6 @@ import torch
 
 from pseudobench import BenchError
 from pseudobench.listeners import Listener
-from pseudobench.loading import Folders
 from pseudobench.plugins import load_plugins
 from pseudobench.recorder import Recorder
 from pseudobench.registry import build_registry
@@ -51,13 +50,13 @@ def spec_for(registry, method, seed=0, **settings):
 def run(registry, spec, data=DATA, split=None):
     split = split or split_for(spec, data)
     recorder = Recorder(10, data.train_labels[list(split.unlabeled)], data.test_labels)
-    return list(run_rounds(Run(spec, registry, data, split, CPU), recorder))
+    return [each.record for each in run_rounds(Run(spec, registry, data, split, CPU), recorder)]
 
 
 def runner(tmp_path, listener=None, force=False):
     plugins = load_plugins()
     registry = build_registry(plugins)
-    return Runner(registry, plugins, Store(tmp_path), listener or Listener(), Folders(tmp_path, tmp_path), "cpu", force)
+    return Runner(registry, plugins, Store(tmp_path), listener or Listener(), tmp_path, "cpu", force)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -66,7 +66,7 @@ def measure(size: int, data_dir: Path) -> dict[str, float]:
     spec = resolve(registry, method="ups-raps", dataset="cifar100", seed=0, preset="smoke")
     split = split_for(spec, data)
     recorder = Recorder(data.classes, data.train_labels[list(split.unlabeled)], data.test_labels)
-    rounds = list(run_rounds(Run(spec, registry, data, split, CPU), recorder))
+    rounds = [each.record for each in run_rounds(Run(spec, registry, data, split, CPU), recorder)]
     stages = rounds[1]["seconds"]
     chosen = sum(stages[stage] for stage in ("predict", "scale", "sets", "estimate", "label", "select"))
     return {"seconds": chosen, "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}

@@ -49,6 +49,9 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 @click.option("--results", help="Folder for run records. [runs, or PSEUDOBENCH_RESULTS]")
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
 @click.option("--cache-dir", help="Folder of what can be computed again. [PSEUDOBENCH_CACHE, or the user's cache]")
+@click.option(
+    "--cache/--no-cache", default=True, help="Reuse what was trained before; the results are the same. [cache]"
+)
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
 @click.option("--force", is_flag=True, help="Run again what is finished.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -58,6 +61,7 @@ def command(
     settings: tuple[str, ...],
     data_dir: str | None,
     cache_dir: str | None,
+    cache: bool,
     device: str,
     force: bool,
     quiet: bool,
@@ -80,15 +84,15 @@ def command(
     specs = experiment.specs(registry)
 
     with console.working("loading torch and timm"):
-        from pseudobench.loading import Folders
+        from pseudobench.cache import Cache
         from pseudobench.runner import Runner
         from pseudobench.store import Store
         from pseudobench.tables import frame
 
     store = Store(results_folder(experiment.results))
     listener = console.listener(quiet)
-    folders = Folders(data_folder(data_dir), cache_folder(cache_dir))
-    runner = Runner(registry, plugins, store, listener, folders, device, force, experiment.weights)
+    kept = Cache(cache_folder(cache_dir)) if cache else None
+    runner = Runner(registry, plugins, store, listener, data_folder(data_dir), device, force, experiment.weights, kept)
     try:
         runs = frame(runner.run(specs), registry)
     finally:

@@ -1,0 +1,156 @@
+"""What was computed once and need not be again: trained networks, features, where a run stood.
+
+Tensors, and nothing that could execute. Everything here can be computed again: an entry that is lost or broken costs
+time, never a result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from pseudobench.errors import BenchWarning
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: What is kept, and what for.
+KINDS = {
+    "features": "of frozen backbones",
+    "networks": "trained",
+    "checkpoints": "of trainings that have not ended",
+    "runs": "that have not ended: where they stood",
+}
+
+
+def key_of(identity: Mapping[str, Any]) -> str:
+    """A name for whatever ``identity`` determines."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An entry: its tensors by name, and what was noted with them."""
+
+    tensors: Mapping[str, Tensor]
+    note: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of entries, each of a kind and with a key. Processes can share it."""
+
+    folder: Path
+    every: float = 60.0  # seconds between checkpoints of a training
+
+    def path(self, kind: str, key: str) -> Path:
+        """Where an entry is."""
+        return self.folder / kind / f"{key}.safetensors"
+
+    @contextmanager
+    def lock(self, kind: str, key: str) -> Iterator[None]:
+        """Held by one process at a time: what two need is computed by one. The system frees it if that one dies."""
+        path = self.folder / "locks" / f"{kind}-{key}.lock"
+        held = FileLock(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            held.acquire()
+        except OSError:  # a cache that can't be written to: nothing is shared, and nothing is at risk
+            yield
+            return
+        try:
+            yield
+        finally:
+            held.release()
+
+    def load(self, kind: str, key: str) -> Kept | None:
+        """An entry, or None if it is not there, or is no longer whole."""
+        path = self.path(kind, key)
+        try:
+            with safe_open(path, "pt") as file:
+                note = json.loads((file.metadata() or {})["note"])
+                found = Kept({name: file.get_tensor(name) for name in file.keys()}, note)  # noqa: SIM118 - not a dict
+        except FileNotFoundError:
+            return None
+        except (SafetensorError, OSError, KeyError, ValueError) as error:
+            warnings.warn(
+                f"{path.name} in the cache can't be read ({error}); computed again", BenchWarning, stacklevel=2
+            )
+            return None
+        with suppress(OSError):
+            os.utime(path)  # used now: the last to be pruned
+        return found
+
+    def store(self, kind: str, key: str, tensors: Mapping[str, Tensor], note: Mapping[str, Any]) -> None:
+        """Keep an entry, whole or not at all. What can't be kept is used all the same."""
+        path = self.path(kind, key)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_file(
+                {name: each.contiguous() for name, each in tensors.items()}, unfinished, {"note": json.dumps(note)}
+            )
+            unfinished.replace(path)
+        except (OSError, SafetensorError) as error:
+            with suppress(OSError):
+                unfinished.unlink()
+            _warn_once(self.folder, str(error))
+
+    def discard(self, kind: str, key: str) -> None:
+        """Forget an entry."""
+        with suppress(OSError):
+            self.path(kind, key).unlink()
+
+    def saved(self, kind: str, seconds: float) -> None:
+        """Note that an entry was used instead of so many seconds of work."""
+        with suppress(OSError), (self.folder / "saved.txt").open("a", encoding="utf-8") as file:
+            file.write(f"{kind} {seconds:.3f}\n")
+
+    def checkpoint(self, key: str) -> Checkpoint:
+        """Where a training with this key leaves its state."""
+        return Checkpoint(self, key)
+
+
+_warned: set[Path] = set()
+
+
+def _warn_once(folder: Path, reason: str) -> None:
+    """Say once for each folder that it is of no use."""
+    if folder not in _warned:
+        _warned.add(folder)
+        message = f"nothing can be kept in the cache {folder} ({reason}); see --cache-dir"
+        warnings.warn(message, BenchWarning, stacklevel=3)
+
+
+class Checkpoint:
+    """The state of a training that may be interrupted."""
+
+    def __init__(self, cache: Cache, key: str) -> None:
+        self._cache, self._key = cache, key
+        self._last = time.monotonic()
+
+    def load(self) -> Kept | None:
+        """The state it was left in, if it was."""
+        return self._cache.load("checkpoints", self._key)
+
+    def offer(self, epoch: int, state: Callable[[], Mapping[str, Tensor]]) -> None:
+        """Keep the state after ``epoch`` epochs, if the last one kept is old enough."""
+        if time.monotonic() - self._last >= self._cache.every:
+            self._cache.store("checkpoints", self._key, state(), {"epoch": epoch})
+            self._last = time.monotonic()
+
+    def discard(self) -> None:
+        """The training has ended."""
+        self._cache.discard("checkpoints", self._key)

@@ -1,0 +1,211 @@
+"""Nothing is trained twice, nothing is lost, and the results are the same bit for bit."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+
+import pytest
+import torch
+
+from pseudobench import BenchWarning
+from pseudobench.augment import augmentation
+from pseudobench.cache import Cache
+from pseudobench.fit import TrainingSet, fit
+from pseudobench.listeners import Listener
+from pseudobench.networks import NetworkSpec, make_network
+from pseudobench.plugins import load_plugins
+from pseudobench.pool import Normalizer
+from pseudobench.presets import Recipe
+from pseudobench.registry import build_registry
+from pseudobench.runner import Runner
+from pseudobench.spec import resolve
+from pseudobench.store import Store, without_times
+
+CPU = torch.device("cpu")
+QUICK = {
+    "recipe.epochs": 4,
+    "recipe.steps": 10,
+    "recipe.threads": 1,
+    "recipe.augment": "weak",
+    "loop.rounds": 2,
+    "loop.settle": 0.0,
+    "calibration.fraction": 0.25,
+    "calibration.folds": 2,
+}
+
+
+def spec_for(registry, method, seed=0, **settings):
+    extra = {key.replace("__", "."): value for key, value in settings.items()}
+    return resolve(registry, method=method, dataset="digits", seed=seed, settings={**QUICK, **extra})
+
+
+def runner(folder, listener=None, *, cache=True, every=60.0, force=False):
+    plugins = load_plugins()
+    kept = Cache(folder / "cache", every) if cache else None
+    store = Store(folder / "runs")
+    return Runner(build_registry(plugins), plugins, store, listener or Listener(), folder, "cpu", force, cache=kept)
+
+
+def work(record):
+    return [(each["work"]["trained"], each["work"]["reused"]) for each in record["rounds"]]
+
+
+@pytest.mark.parametrize("settings", [{}, {"calibration__policy": "cross"}, {"calibration__policy": "train"}])
+def test_records_are_the_same_with_and_without_the_cache(tmp_path, registry, settings):
+    specs = [spec_for(registry, "ups-raps", **settings)]
+    (plain,) = runner(tmp_path / "a", cache=False).run(specs)
+    (first,) = runner(tmp_path / "b").run(specs)
+    (again,) = runner(tmp_path / "b", force=True).run(specs)
+    assert without_times(plain) == without_times(first) == without_times(again)
+    networks = 3 if settings.get("calibration__policy") == "cross" else 1
+    assert work(first) == [(networks, 0)] * 3
+    assert work(again) == [(0, networks)] * 3
+    assert all(each["work"]["saved_seconds"] > 0 for each in again["rounds"])
+
+
+def test_methods_share_the_first_round_and_a_selector_repeats_nothing_before_it(tmp_path, registry):
+    specs = [spec_for(registry, name) for name in ("supervised", "pl", "ups")]
+    supervised, pl, ups = runner(tmp_path).run(specs)
+    assert [work(each)[0] for each in (supervised, pl, ups)] == [(1, 0), (0, 1), (0, 1)]
+    (other,) = runner(tmp_path).run([spec_for(registry, "ups", ups__tau_p=0.95)])
+    assert work(other)[0] == (0, 1)
+    (elsewhere,) = runner(tmp_path).run([spec_for(registry, "supervised", seed=1)])
+    assert work(elsewhere) == [(1, 0)]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"recipe__lr": 0.05}, {"recipe__epochs": 5}, {"recipe__dropout": 0.2}, {"recipe__augment": "none"}]
+)
+def test_another_recipe_is_another_network(tmp_path, registry, settings):
+    runner(tmp_path).run([spec_for(registry, "supervised")])
+    (other,) = runner(tmp_path).run([spec_for(registry, "supervised", **settings)])
+    assert work(other) == [(1, 0)]
+
+
+def test_a_broken_entry_is_trained_again(tmp_path, registry):
+    (first,) = runner(tmp_path).run([spec_for(registry, "supervised")])
+    (path,) = (tmp_path / "cache" / "networks").glob("*.safetensors")
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.warns(BenchWarning, match="can't be read"):
+        (again,) = runner(tmp_path, force=True).run([spec_for(registry, "supervised")])
+    assert without_times(first) == without_times(again)
+    assert work(again) == [(1, 0)]
+
+
+def test_a_cache_that_is_no_folder_is_said_once_and_stops_nothing(tmp_path, registry):
+    (tmp_path / "cache").write_text("a file")
+    with pytest.warns(BenchWarning, match="nothing can be kept in the cache") as said:
+        (record,) = runner(tmp_path, every=0.0).run([spec_for(registry, "pl")])
+    assert record["status"] == "done"
+    assert len(said) == 1
+
+
+class StoppedError(Exception):
+    """Someone pulled the plug."""
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("stop", [0, 1, 3])
+def test_an_interrupted_training_goes_on_bit_for_bit(registry, tmp_path, stop, momentum):
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (30, 1, 8, 8), generator=generator, dtype=torch.uint8)
+    positive = torch.nn.functional.one_hot(torch.arange(30) % 4, 4).bool()
+    data = TrainingSet(images, positive, torch.zeros_like(positive))
+    recipe = Recipe(epochs=5, steps=7, batch_size=16, momentum=momentum)
+    normalize = Normalizer(((0.5,), (0.25,)), CPU)
+
+    def train(checkpoint=None, on_epoch=lambda _: None):
+        network = make_network(registry, NetworkSpec("digits_cnn", 4, 1, (8, 8), 0.4), seed=3, device=CPU)
+        augment = augmentation("cutout", flip=True)
+        fit(network, data, recipe, normalize, augment=augment, seed=9, on_epoch=on_epoch, checkpoint=checkpoint)
+        return network.state_dict()
+
+    def pull_the_plug(epoch):
+        if epoch == stop:
+            raise StoppedError
+
+    whole = train()
+    cache = Cache(tmp_path, every=0.0)
+    with pytest.raises(StoppedError):
+        train(cache.checkpoint("key"), pull_the_plug)
+    epochs = []
+    resumed = train(cache.checkpoint("key"), epochs.append)
+    assert epochs == list(range(stop + 1, 5))
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert cache.checkpoint("key").load() is None
+
+
+class Log(Listener):
+    """Writes down which runs start, and sleeps after each epoch so that there is something to interrupt."""
+
+    def __init__(self, path, pause=0.0):
+        self._path, self._pause = path, pause
+
+    def run_started(self, spec):
+        with self._path.open("a") as file:
+            file.write(f"{spec.run_id}\n")
+
+    def epoch_finished(self, spec, progress):
+        time.sleep(self._pause)
+
+
+def in_another_process(work):
+    """Start ``work`` in a copy of this process; its id."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+    finally:
+        os._exit(0)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_runs_killed_at_any_moment_end_with_the_records_they_would_have_had(tmp_path, registry):
+    """Kill after kill at random times, then one attempt that is left alone."""
+    specs = [spec_for(registry, method, seed) for seed in (0, 1) for method in ("supervised", "pl", "ups-raps")]
+    expected = runner(tmp_path / "serial", cache=False).run(specs)
+    random.seed(0)
+    kills = 0
+    for _ in range(200):
+        child = in_another_process(
+            lambda: runner(tmp_path, Log(tmp_path / "log.txt", 0.02), every=0.0).run(specs),
+        )
+        time.sleep(random.uniform(0.1, 0.7))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        kills += os.WIFSIGNALED(status)
+        if not os.WIFSIGNALED(status) or kills >= 25:
+            break
+    assert kills >= 20
+    finished = {run_id for run_id in (spec.run_id for spec in specs) if done(tmp_path, run_id)}
+    records = runner(tmp_path, Log(tmp_path / "last.txt")).run(specs)
+    assert [without_times(each) for each in records] == [without_times(each) for each in expected]
+    assert finished.isdisjoint((tmp_path / "last.txt").read_text().split())
+    assert not list((tmp_path / "cache" / "checkpoints").glob("*.safetensors"))
+    assert not list((tmp_path / "cache" / "runs").glob("*.safetensors"))
+
+
+def done(folder, run_id):
+    record = Store(folder / "runs").load(run_id)
+    return record is not None and record["status"] == "done"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_two_processes_on_one_folder_do_nothing_twice(tmp_path, registry):
+    specs = [spec_for(registry, method, seed) for seed in (0, 1) for method in ("supervised", "pl", "ups")]
+    children = [
+        in_another_process(lambda: runner(tmp_path, Log(tmp_path / "log.txt", 0.01)).run(specs)) for _ in range(2)
+    ]
+    for child in children:
+        assert os.waitpid(child, 0)[1] == 0
+    started = (tmp_path / "log.txt").read_text().split()
+    assert sorted(started) == sorted(spec.run_id for spec in specs)
+    records = [Store(tmp_path / "runs").load(spec.run_id) for spec in specs]
+    assert {record["status"] for record in records} == {"done"}
+    assert sum(record["rounds"][0]["work"]["trained"] for record in records) == 2  # one a seed
+    expected = runner(tmp_path / "serial", cache=False).run(specs)
+    assert [without_times(each) for each in records] == [without_times(each) for each in expected]

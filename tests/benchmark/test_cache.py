@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import multiprocessing
 import random
-import signal
 import time
+import warnings
 
 import pytest
 import torch
@@ -152,41 +152,50 @@ class Log(Listener):
         time.sleep(self._pause)
 
 
-def in_another_process(work):
-    """Start ``work`` in a copy of this process; its id."""
-    child = os.fork()
-    if child:
-        return child
-    try:
-        work()
-    finally:
-        os._exit(0)
+@pytest.fixture(scope="module")
+def processes():
+    """Processes that start fast: copies of one that has imported everything and used nothing."""
+    context = multiprocessing.get_context("forkserver")
+    modules = ["pseudobench.runner", "pseudobench_vision.digits", "pseudobench_vision.networks", "scipy.optimize"]
+    context.set_forkserver_preload(modules)
+    return context
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_runs_killed_at_any_moment_end_with_the_records_they_would_have_had(tmp_path, registry):
+def attempt(folder, log, pause):
+    """What each of those processes does."""
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        at_work = runner(folder, Log(folder / log, pause), every=0.0)
+        at_work.run(experiment(at_work.registry))
+
+
+def experiment(registry):
+    return [spec_for(registry, method, seed) for seed in (0, 1) for method in ("supervised", "pl", "ups-raps")]
+
+
+def test_runs_killed_at_any_moment_end_with_the_records_they_would_have_had(tmp_path, registry, processes):
     """Kill after kill at random times, then one attempt that is left alone."""
-    specs = [spec_for(registry, method, seed) for seed in (0, 1) for method in ("supervised", "pl", "ups-raps")]
-    expected = runner(tmp_path / "serial", cache=False).run(specs)
+    expected = runner(tmp_path / "serial", cache=False).run(experiment(registry))
     random.seed(0)
-    kills = 0
-    for _ in range(200):
-        child = in_another_process(
-            lambda: runner(tmp_path, Log(tmp_path / "log.txt", 0.02), every=0.0).run(specs),
-        )
-        time.sleep(random.uniform(0.1, 0.7))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        kills += os.WIFSIGNALED(status)
-        if not os.WIFSIGNALED(status) or kills >= 25:
-            break
-    assert kills >= 20
-    finished = {run_id for run_id in (spec.run_id for spec in specs) if done(tmp_path, run_id)}
-    records = runner(tmp_path, Log(tmp_path / "last.txt")).run(specs)
+    kills, rounds = 0, []
+    while kills < 20:
+        process = processes.Process(target=attempt, args=(tmp_path, "log.txt", 0.03))
+        process.start()
+        process.join(random.uniform(0.3, 1.5))
+        assert process.is_alive(), f"the experiment ended after {kills} kills: make it longer"
+        process.kill()
+        process.join()
+        kills += 1
+        rounds.append(sum(len(record["rounds"]) for record in Store(tmp_path / "runs").records()))
+    assert rounds == sorted(rounds)  # what was done stays done
+    assert rounds[-1] > 3
+    finished = {spec.run_id for spec in experiment(registry) if done(tmp_path, spec.run_id)}
+    records = runner(tmp_path, Log(tmp_path / "last.txt")).run(experiment(registry))
     assert [without_times(each) for each in records] == [without_times(each) for each in expected]
     assert finished.isdisjoint((tmp_path / "last.txt").read_text().split())
-    assert not list((tmp_path / "cache" / "checkpoints").glob("*.safetensors"))
-    assert not list((tmp_path / "cache" / "runs").glob("*.safetensors"))
+    for kind in ("checkpoints", "runs"):
+        assert not list((tmp_path / "cache" / kind).glob("*.safetensors"))
 
 
 def done(folder, run_id):
@@ -194,18 +203,19 @@ def done(folder, run_id):
     return record is not None and record["status"] == "done"
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_two_processes_on_one_folder_do_nothing_twice(tmp_path, registry):
-    specs = [spec_for(registry, method, seed) for seed in (0, 1) for method in ("supervised", "pl", "ups")]
-    children = [
-        in_another_process(lambda: runner(tmp_path, Log(tmp_path / "log.txt", 0.01)).run(specs)) for _ in range(2)
-    ]
-    for child in children:
-        assert os.waitpid(child, 0)[1] == 0
+def test_two_processes_on_one_folder_do_nothing_twice(tmp_path, registry, processes):
+    specs = experiment(registry)
+    both = [processes.Process(target=attempt, args=(tmp_path, "log.txt", 0.01)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(120)
+        assert process.exitcode == 0
     started = (tmp_path / "log.txt").read_text().split()
     assert sorted(started) == sorted(spec.run_id for spec in specs)
     records = [Store(tmp_path / "runs").load(spec.run_id) for spec in specs]
     assert {record["status"] for record in records} == {"done"}
-    assert sum(record["rounds"][0]["work"]["trained"] for record in records) == 2  # one a seed
+    first = [record["rounds"][0]["work"]["trained"] for record in records]
+    assert sum(first) == 4  # for each seed one with all labels, and one without those for calibration
     expected = runner(tmp_path / "serial", cache=False).run(specs)
     assert [without_times(each) for each in records] == [without_times(each) for each in expected]

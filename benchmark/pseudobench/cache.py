@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from pseudobench.errors import BenchWarning
 
@@ -46,6 +45,16 @@ class Kept:
 
     tensors: Mapping[str, Tensor]
     note: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry as ``bench cache`` sees it: how large it is, and when it was used last."""
+
+    kind: str
+    path: Path
+    size: int
+    used: float
 
 
 @dataclass(frozen=True)
@@ -95,6 +104,8 @@ class Cache:
 
     def store(self, kind: str, key: str, tensors: Mapping[str, Tensor], note: Mapping[str, Any]) -> None:
         """Keep an entry, whole or not at all. What can't be kept is used all the same."""
+        from safetensors.torch import save_file
+
         path = self.path(kind, key)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -117,6 +128,41 @@ class Cache:
         """Note that an entry was used instead of so many seconds of work."""
         with suppress(OSError), (self.folder / "saved.txt").open("a", encoding="utf-8") as file:
             file.write(f"{kind} {seconds:.3f}\n")
+
+    def savings(self) -> dict[str, list[float]]:
+        """By kind, the seconds that each use of an entry saved."""
+        found: dict[str, list[float]] = {}
+        with suppress(OSError, ValueError):
+            for line in (self.folder / "saved.txt").read_text(encoding="utf-8").splitlines():
+                kind, seconds = line.split()
+                found.setdefault(kind, []).append(float(seconds))
+        return found
+
+    def entries(self) -> list[Entry]:
+        """Everything that is kept, what was used last at the end."""
+        found = []
+        for kind in KINDS:
+            for path in (self.folder / kind).glob("*.safetensors"):
+                with suppress(OSError):  # another process may remove it meanwhile
+                    found.append(Entry(kind, path, path.stat().st_size, path.stat().st_mtime))
+        return sorted(found, key=lambda entry: entry.used)
+
+    def prune(self, limit: int) -> list[Entry]:
+        """Remove what was not used for longest until ``limit`` bytes are left; what was removed."""
+        for unfinished in self.folder.glob("*/.*.safetensors.*"):  # of processes that died while writing
+            with suppress(OSError):
+                if time.time() - unfinished.stat().st_mtime > 3600:
+                    unfinished.unlink()
+        entries = self.entries()
+        left, removed = sum(entry.size for entry in entries), []
+        for entry in entries:
+            if left <= limit:
+                break
+            with suppress(OSError):
+                entry.path.unlink()
+                left -= entry.size
+                removed.append(entry)
+        return removed
 
     def checkpoint(self, key: str) -> Checkpoint:
         """Where a training with this key leaves its state."""

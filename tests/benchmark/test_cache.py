@@ -219,3 +219,20 @@ def test_two_processes_on_one_folder_do_nothing_twice(tmp_path, registry, proces
     assert sum(first) == 4  # for each seed one with all labels, and one without those for calibration
     expected = runner(tmp_path / "serial", cache=False).run(specs)
     assert [without_times(each) for each in records] == [without_times(each) for each in expected]
+
+
+def test_the_command_shows_what_was_saved_and_prunes_the_oldest_first(bench, tmp_path, registry):
+    first, second = spec_for(registry, "supervised"), spec_for(registry, "supervised", seed=1)
+    runner(tmp_path).run([first, second])
+    runner(tmp_path, force=True).run([first])
+    shown = bench("cache")
+    row = next(line for line in shown.out.splitlines() if "networks trained" in line)
+    assert [cell.strip() for cell in row.split("│")[2:5:2]] == ["2", "1"]
+    cache = Cache(tmp_path / "cache")
+    older, newer = cache.entries()
+    assert newer.used >= older.used
+    assert bench("cache", "--prune", f"{newer.size}B").out.startswith("removed 1 entries")
+    assert [entry.path for entry in cache.entries()] == [newer.path]
+    bench("cache", "--prune", "0")
+    assert not cache.entries()
+    assert "--prune lots: a size, such as 500MB" in bench("cache", "--prune", "lots").err

@@ -17,6 +17,7 @@ COMMANDS = {
     "table": ("pseudobench.cli.table", "Tabulate run records."),
     "show": ("pseudobench.cli.show", "Show one run, round by round."),
     "data": ("pseudobench.cli.data", "Show where datasets are, and prepare them."),
+    "cache": ("pseudobench.cli.cache", "Show what is kept to be reused, and what that saved."),
     "list": ("pseudobench.cli.list", "List methods, datasets and all other components."),
     "plugins": ("pseudobench.cli.plugins", "List the installed plugins and what they supply."),
 }

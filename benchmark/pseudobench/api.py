@@ -33,6 +33,7 @@ def run(
     data_dir: str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     cache: bool = True,
+    jobs: int = 1,
     device: str = "auto",
     force: bool = False,
 ) -> pd.DataFrame:
@@ -43,6 +44,7 @@ def run(
     from pseudobench.cache import Cache
     from pseudobench.experiment import experiment_from
     from pseudobench.listeners import Listener
+    from pseudobench.processes import check_jobs
     from pseudobench.registry import installed
     from pseudobench.runner import Runner
     from pseudobench.store import Store
@@ -67,9 +69,8 @@ def run(
     experiment = experiment_from(asked)
     store = Store(results_folder(experiment.results))
     kept = Cache(cache_folder(cache_dir)) if cache else None
-    runner = Runner(
-        registry, plugins, store, Listener(), data_folder(data_dir), device, force, experiment.weights, kept
-    )
+    places = data_folder(data_dir), device, force, experiment.weights, kept
+    runner = Runner(registry, plugins, store, Listener(), *places, jobs=check_jobs(jobs))
     return frame(runner.run(experiment.specs(registry)), registry)
 
 

@@ -134,7 +134,7 @@ class PlainProgress(Listener):
 
 
 class LiveProgress(Listener):
-    """Bars for the experiment and the current run, with the time left; finished runs scroll by above."""
+    """Bars for the experiment and the current runs, with the time left; finished runs scroll by above."""
 
     def __init__(self) -> None:
         self._progress = Progress(
@@ -146,17 +146,17 @@ class LiveProgress(Listener):
             console=err,
             transient=True,
         )
-        self._runs = self._current = TaskID(0)
+        self._runs: TaskID | None = None
         self._features: TaskID | None = None
-        self._done = 0
-        self._accuracy = ""
+        self._current: dict[str, TaskID] = {}
+        self._accuracy: dict[str, str] = {}
+        self._shares: dict[str, float] = {}
 
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Show the bars."""
         note(f"{total} runs, {finished_before} of them finished before")
         todo = total - finished_before
         self._runs = self._progress.add_task("all runs", total=todo, note=f"0/{todo}")
-        self._current = self._progress.add_task("", total=1.0, note="")
         if todo:
             self._progress.start()
 
@@ -171,27 +171,35 @@ class LiveProgress(Listener):
             self._features = None
 
     def run_started(self, spec: RunSpec) -> None:
-        """Name the run."""
+        """A bar for the run."""
         name = f"{spec.dataset} {spec.labels} {spec.method} seed {spec.seed}"
-        self._accuracy = ""
-        self._progress.reset(self._current, description=escape(name), note="")
+        self._current[spec.run_id] = self._progress.add_task(escape(name), total=1.0, note="")
 
     def epoch_finished(self, spec: RunSpec, progress: Shown) -> None:
         """Move the bars."""
-        now = f"round {progress.round}/{progress.rounds} epoch {progress.epoch}/{progress.epochs}{self._accuracy}"
-        self._progress.update(self._current, completed=progress.share, note=now)
-        self._progress.update(self._runs, completed=self._done + progress.share)
+        last = self._accuracy.get(spec.run_id, "")
+        now = f"round {progress.round}/{progress.rounds} epoch {progress.epoch}/{progress.epochs}{last}"
+        self._progress.update(self._current[spec.run_id], completed=progress.share, note=now)
+        self._move(spec, progress.share)
 
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
         """Remember the round's accuracy."""
-        self._accuracy = f", last {100 * round_['test']['accuracy']:.2f} %"
+        self._accuracy[spec.run_id] = f", last {100 * round_['test']['accuracy']:.2f} %"
 
     def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
         """Leave a line above the bars."""
-        self._done += 1
-        total = self._progress.tasks[self._runs].total
-        self._progress.update(self._runs, completed=self._done, note=f"{self._done}/{total:.0f}")
+        if spec.run_id in self._current:
+            self._progress.remove_task(self._current.pop(spec.run_id))
+        self._move(spec, 1.0)
         self._progress.console.print(escape(f"{spec.run_id}: {_outcome(record)}"))
+
+    def _move(self, spec: RunSpec, share: float) -> None:
+        """The bar of all runs, of which this one is done by ``share``."""
+        self._shares[spec.run_id] = share
+        if self._runs is not None:
+            total = self._progress.tasks[0].total or 0
+            done = sum(each == 1.0 for each in self._shares.values())
+            self._progress.update(self._runs, completed=sum(self._shares.values()), note=f"{done}/{total:.0f}")
 
     def experiment_finished(self) -> None:
         """Take the bars away."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,26 +32,25 @@ class Loader:
     registry: Registry
     data_dir: Path
     cache: Cache | None
-    device: torch.device
     weights_file: Path | None
     listener: Listener
+    _originals: dict[str, Dataset] = field(default_factory=dict)
+    _views: dict[tuple[Any, ...], Dataset] = field(default_factory=dict)
+    _checked: set[tuple[Any, ...]] = field(default_factory=set)
 
-    def load(self, specs: Sequence[RunSpec]) -> dict[str, Dataset]:
+    def load(self, specs: Sequence[RunSpec], device: torch.device) -> dict[str, Dataset]:
         """The dataset of each run, by run id."""
         for backbone in dict.fromkeys(spec.backbone for spec in specs):
             check_backbone(self.registry, backbone)
-        originals: dict[str, Dataset] = {}
-        views: dict[tuple[Any, ...], Dataset] = {}
-        checked: set[tuple[Any, ...]] = set()
         for spec in specs:
-            if spec.dataset not in originals:
-                originals[spec.dataset] = self._read(spec.dataset)
-            original = originals[spec.dataset]
-            for check in (self._check_budget, self._check_network):
-                check(spec, original, checked)
-            if _view(spec) not in views:
-                views[_view(spec)] = evaluated(spec, self._seen(spec, original))
-        return {spec.run_id: views[_view(spec)] for spec in specs}
+            if spec.dataset not in self._originals:
+                self._originals[spec.dataset] = self._read(spec.dataset)
+            original = self._originals[spec.dataset]
+            self._check_budget(spec, original)
+            self._check_network(spec, original, device)
+            if _view(spec) not in self._views:
+                self._views[_view(spec)] = evaluated(spec, self._seen(spec, original, device))
+        return {spec.run_id: self._views[_view(spec)] for spec in specs}
 
     def _read(self, name: str) -> Dataset:
         try:
@@ -62,7 +61,7 @@ class Loader:
             owner = self.registry.owner("datasets", name.partition(":")[0])
             raise PluginError(f"dataset {name!r} of plugin {owner!r} can't be loaded: {one_line(error)}") from error
 
-    def _seen(self, spec: RunSpec, data: Dataset) -> Dataset:
+    def _seen(self, spec: RunSpec, data: Dataset, device: torch.device) -> Dataset:
         """Images, or features of a frozen backbone."""
         if spec.group(Network).tune == "full":
             return data
@@ -72,31 +71,31 @@ class Loader:
             self.registry,
             weights_file=self.weights_file,
             cache=self.cache,
-            device=self.device,
+            device=device,
             on_progress=self.listener.features_computed,
         )
 
-    def _check_budget(self, spec: RunSpec, data: Dataset, checked: set[tuple[Any, ...]]) -> None:
+    def _check_budget(self, spec: RunSpec, data: Dataset) -> None:
         seen = evaluated(spec, data) if spec.evaluates_on == "validation" else data
         key = spec.dataset, spec.evaluates_on, label_budget(spec, seen)
-        if key not in checked:
-            checked.add(key)
+        if key not in self._checked:
+            self._checked.add(key)
             check_budget(spec.dataset, seen.train_labels.tolist(), key[2])
 
-    def _check_network(self, spec: RunSpec, data: Dataset, checked: set[tuple[Any, ...]]) -> None:
+    def _check_network(self, spec: RunSpec, data: Dataset, device: torch.device) -> None:
         """Try the network, and its dropout if a stage draws with it."""
         drawing = [name for stage, name in spec.stages.items() if self._draws(stage, name)]
         dropout = spec.group(Recipe).dropout
         key = spec.dataset, spec.backbone, str(spec.settings.get("network")), dropout, bool(drawing)
-        if key in checked:
+        if key in self._checked:
             return
-        checked.add(key)
-        network = try_network(self.registry, network_spec(spec, data, self.weights_file), self.device)
+        self._checked.add(key)
+        network = try_network(self.registry, network_spec(spec, data, self.weights_file), device)
         inputs = torch.rand(4, *data.train_images.shape[1:], generator=torch.Generator().manual_seed(0))
         if spec.group(Network).tune == "head":
-            network = make_head(16, data.classes, dropout, seed=0, device=self.device)
+            network = make_head(16, data.classes, dropout, seed=0, device=device)
             inputs = inputs.flatten(1)[:, :16]
-        if drawing and not draws(network, network, inputs.to(self.device)):
+        if drawing and not draws(network, network, inputs.to(device)):
             raise BenchError(
                 f"{drawing[0]} needs dropout, and {spec.backbone} has none active with recipe.dropout={dropout:g}: "
                 "there would be no uncertainty at all; take another backbone, or a recipe.dropout above 0"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from pseudobench.environment import describe_environment, pick_device, set_up
 from pseudobench.listeners import Listener
 from pseudobench.loading import Loader, label_budget, one_line
 from pseudobench.presets import Calibration, Network, Recipe
+from pseudobench.processes import run_in_processes
 from pseudobench.recorder import Recorder
 from pseudobench.resuming import Bookmark
 from pseudobench.rounds import Run, run_rounds
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Runner:
-    """Executes runs one after another in this process. ``weights`` is what ``--weights`` named."""
+    """Executes runs, ``jobs`` at a time: one after another in this process, or in processes of their own.
+
+    ``weights`` is what ``--weights`` named; ``threads`` are those of a run whose recipe does not say.
+    """
 
     registry: Registry
     plugins: Plugins
@@ -45,27 +49,54 @@ class Runner:
     force: bool = False
     weights: str | None = None
     cache: Cache | None = None
+    jobs: int = 1
+    threads: int | None = None
 
     def run(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         """The records of ``specs``, from the store where they are finished, else by running."""
         self.store.prepare()
         device = pick_device(self.device)
-        set_up(device, None)
+        set_up(device, self.threads)
         stored = {} if self.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
         finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}
-        loader = Loader(self.registry, self.data_dir, self.cache, device, self.weights_file, self.listener)
-        datasets = loader.load([spec for spec in specs if spec.run_id not in finished])
-        self.listener.experiment_started(len(specs), len(finished))
-        records = dict(finished)
         waiting = [spec for spec in specs if spec.run_id not in finished]
-        for wait in (False, True):  # what another process is at comes last, and is not done twice
-            for spec in waiting:
+        datasets = self._loader.load(waiting, device)
+        self.listener.experiment_started(len(specs), len(finished))
+        if self.jobs > 1 and waiting:
+
+            def bury(spec: RunSpec, reason: str) -> dict[str, Any]:
+                return self._bury(spec, datasets[spec.run_id], device, reason)
+
+            records = run_in_processes(self, waiting, self.jobs, bury)
+        else:
+            records = self._in_turn(waiting, datasets, device)
+        self.listener.experiment_finished()
+        return [finished.get(spec.run_id) or records[spec.run_id] for spec in specs]
+
+    @cached_property
+    def _loader(self) -> Loader:
+        return Loader(self.registry, self.data_dir, self.cache, self.weights_file, self.listener)
+
+    def _in_turn(
+        self, specs: Sequence[RunSpec], datasets: Mapping[str, Dataset], device: torch.device
+    ) -> dict[str, dict[str, Any]]:
+        """One after another; what another process is at comes last, and is not done twice."""
+        records: dict[str, dict[str, Any]] = {}
+        for wait in (False, True):
+            for spec in specs:
+                if spec.run_id in records:
+                    continue
                 with self.store.claim(spec.run_id, wait=wait) as claimed:
                     if claimed:
                         records[spec.run_id] = self._run(spec, datasets[spec.run_id], device, others=wait)
-            waiting = [spec for spec in waiting if spec.run_id not in records]
-        self.listener.experiment_finished()
-        return [records[spec.run_id] for spec in specs]
+        return records
+
+    def _bury(self, spec: RunSpec, data: Dataset, device: torch.device, reason: str) -> dict[str, Any]:
+        """The record of a run that its process could not finish."""
+        stored = self.store.load(spec.run_id) or new_record(spec, data, split_for(spec, data), device)
+        record = {**stored, "status": "failed", "finished": _now(), "error": {"message": reason, "where": ""}}
+        self.store.save(record)
+        return record
 
     def _run(self, spec: RunSpec, data: Dataset, device: torch.device, *, others: bool) -> dict[str, Any]:
         """A run's record: by another process since we looked, or now."""
@@ -84,7 +115,7 @@ class Runner:
         """Run one spec; its record is written after every round, and says how it ended."""
         self.listener.run_started(spec)
         self.plugins.notify("bench_run_started", spec=spec)
-        set_up(device, spec.group(Recipe).threads)
+        set_up(device, spec.group(Recipe).threads or self.threads)
         split = split_for(spec, data)
         record = new_record(spec, data, split, device)
         record["environment"]["plugins"] = self.plugins.versions
@@ -92,6 +123,7 @@ class Runner:
         left = None if bookmark is None or self.force else bookmark.find()
         if left is not None:
             record |= {"rounds": left[0], "resumed_after": left[1].record["round"]}
+        self.store.save(record)
         start = time.perf_counter() - sum(sum(each["seconds"].values()) for each in record["rounds"])
         try:
             for each in run_rounds(self._prepared(spec, data, split, device), _recorder(data, split), left and left[1]):

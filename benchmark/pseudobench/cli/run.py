@@ -53,6 +53,7 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
     "--cache/--no-cache", default=True, help="Reuse what was trained before; the results are the same. [cache]"
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
+@click.option("--jobs", type=int, default=1, help="Runs at a time, each in a process of its own. [1]")
 @click.option("--force", is_flag=True, help="Run again what is finished.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="The runs as JSON on standard output, and nothing else there.")
@@ -62,6 +63,7 @@ def command(
     data_dir: str | None,
     cache_dir: str | None,
     cache: bool,
+    jobs: int,
     device: str,
     force: bool,
     quiet: bool,
@@ -85,6 +87,7 @@ def command(
 
     with console.working("loading torch and timm"):
         from pseudobench.cache import Cache
+        from pseudobench.processes import check_jobs
         from pseudobench.runner import Runner
         from pseudobench.store import Store
         from pseudobench.tables import frame
@@ -92,7 +95,8 @@ def command(
     store = Store(results_folder(experiment.results))
     listener = console.listener(quiet)
     kept = Cache(cache_folder(cache_dir)) if cache else None
-    runner = Runner(registry, plugins, store, listener, data_folder(data_dir), device, force, experiment.weights, kept)
+    places = data_folder(data_dir), device, force, experiment.weights, kept
+    runner = Runner(registry, plugins, store, listener, *places, jobs=check_jobs(jobs))
     try:
         runs = frame(runner.run(specs), registry)
     finally:

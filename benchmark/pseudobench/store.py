@@ -50,6 +50,13 @@ class Store:
         finally:
             claim.release()
 
+    def is_claimed(self, run_id: str) -> bool:
+        """Whether a process is at work on a run."""
+        if not (self.folder / ".claims" / f"{run_id}.lock").exists():
+            return False
+        with self.claim(run_id, wait=False) as free:
+            return not free
+
     def path(self, run_id: str) -> Path:
         """Where a run's record is."""
         return self.folder / f"{run_id}.json"

@@ -14,6 +14,7 @@ from pseudobench.errors import BenchError, BenchWarning
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
 COMMANDS = {
     "run": ("pseudobench.cli.run", "Run methods on a dataset and show the table."),
+    "status": ("pseudobench.cli.status", "Show what of an experiment is done, running, failed or missing."),
     "table": ("pseudobench.cli.table", "Tabulate run records."),
     "show": ("pseudobench.cli.show", "Show one run, round by round."),
     "data": ("pseudobench.cli.data", "Show where datasets are, and prepare them."),

@@ -1,0 +1,52 @@
+"""``bench status``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from pseudobench.api import results_folder
+from pseudobench.cli.cache import show_time
+
+
+@click.command(epilog="\b\nExamples:\n  bench status\n  bench status baselines/digits.toml")
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--results", help="Folder of run records. [that of FILE, runs, or PSEUDOBENCH_RESULTS]")
+def command(file: Path | None, results: str | None) -> None:
+    """Show what is done, running, failed, interrupted and missing, and about how long the rest takes.
+
+    With FILE, an experiment, of all runs that it asks for; without, of those that have a record.
+    """
+    from pseudobench import console
+    from pseudobench.experiment import experiment_from, read_file
+    from pseudobench.registry import installed
+    from pseudobench.status import STATES, seconds_left, states
+    from pseudobench.store import Store
+
+    experiment = experiment_from(read_file(file)) if file else None
+    specs = experiment.specs(installed()[1]) if experiment else None
+    folder = results_folder(results or (experiment.results if experiment else None))
+    runs = states(Store(folder), specs)
+    groups = dict.fromkeys(run.group for run in runs)
+    counts = Counter((run.group, run.state) for run in runs)
+    rows = [
+        [dataset, str(labels), method, *(_count(counts[(dataset, labels, method), state]) for state in STATES)]
+        for dataset, labels, method in groups
+    ]
+    header = ["dataset", "labels", "method", *STATES]
+    console.show_table(header, rows, title=f"{folder}: {len(runs)} runs", numbers_from=3)
+    for run in runs:
+        if run.state == "failed" and run.record is not None:
+            console.say(f"{run.run_id} failed: {run.record['error']['message']}")
+        if run.state in ("running", "interrupted") and run.record is not None:
+            console.say(f"{run.run_id} {run.state}, {len(run.record['rounds'])} rounds done")
+    left = seconds_left(runs)
+    console.say(
+        "time left: not known yet" if left is None else f"time left: about {show_time(left)}" if left else "all done"
+    )
+
+
+def _count(number: int) -> str:
+    return str(number) if number else "–"

@@ -1,0 +1,62 @@
+"""How far an experiment is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pseudobench.registry import installed
+from pseudobench.spec import resolve
+from pseudobench.status import seconds_left, states
+from pseudobench.store import Store
+
+FILE = """
+methods = ["supervised", "pl"]
+seeds = 2
+preset = "smoke"
+"""
+
+
+@pytest.fixture
+def half_done(bench, tmp_path):
+    """One run is done, one failed, one was interrupted, and one was never begun."""
+    (tmp_path / "e.toml").write_text(FILE)
+    assert bench("run", "e.toml", "--quiet").code == 0
+    paths = sorted((tmp_path / "runs").glob("*.json"))
+    changes = [{"status": "running", "rounds": []}, None, {}, {"status": "failed", "error": {"message": "no luck"}}]
+    for path, change in zip(paths, changes, strict=True):
+        if change is None:
+            path.unlink()
+        else:
+            path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+
+def test_every_state_is_shown(bench, half_done):
+    shown = bench("status", "e.toml")
+    assert shown.code == 0
+    rows = [[cell.strip() for cell in line.split("│")[3:-1]] for line in shown.out.splitlines() if line[:1] == "│"]
+    assert rows == [["supervised", "1", "–", "1", "–", "–"], ["pl", "–", "–", "–", "1", "1"]]
+    assert "failed: no luck" in shown.out
+    assert "interrupted, 0 rounds done" in shown.out
+    assert "time left: about" in shown.out
+    assert "runs: 3 runs" in bench("status").out
+
+
+def test_a_run_that_a_process_is_at_is_running(half_done, tmp_path):
+    store, registry = Store(tmp_path / "runs"), installed()[1]
+    asked = [resolve(registry, method="pl", dataset="digits", seed=seed, preset="smoke") for seed in (0, 1)]
+    with store.claim(asked[0].run_id, wait=False) as claimed:
+        assert claimed
+        assert [run.state for run in states(store, asked)] == ["running", "missing"]
+    assert [run.state for run in states(store, asked)] == ["interrupted", "missing"]
+
+
+def test_time_left_is_that_of_like_runs_shared_by_those_running(half_done, tmp_path):
+    store, registry = Store(tmp_path / "runs"), installed()[1]
+    asked = [resolve(registry, method="supervised", dataset="digits", seed=seed, preset="smoke") for seed in range(5)]
+    runs = states(store, asked)
+    assert [run.state for run in runs] == ["done", "failed", "missing", "missing", "missing"]
+    assert seconds_left(runs) == pytest.approx(3 * runs[0].record["seconds"])
+    assert seconds_left(runs[:2]) == 0
+    assert seconds_left(runs[1:]) is None

@@ -39,6 +39,19 @@ def key_of(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:24]
 
 
+def digest(*tensors: Tensor) -> str:
+    """A hash of what tensors hold, and of their shapes."""
+    found = hashlib.sha256()
+    for tensor in tensors:
+        found.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
+        found.update(tensor.contiguous().numpy().data)
+    return found.hexdigest()
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+    return {name: tensor.shape for name, tensor in tensors.items()}
+
+
 @dataclass(frozen=True)
 class Kept:
     """An entry: its tensors by name, and what was noted with them."""
@@ -84,13 +97,17 @@ class Cache:
         finally:
             held.release()
 
-    def load(self, kind: str, key: str) -> Kept | None:
-        """An entry, or None if it is not there, or is no longer whole."""
+    def load(self, kind: str, key: str, like: Mapping[str, Tensor] | None = None) -> Kept | None:
+        """An entry, or None if it is not there, is no longer whole, or does not hold tensors ``like`` these."""
         path = self.path(kind, key)
         try:
             with safe_open(path, "pt") as file:
-                note = json.loads((file.metadata() or {})["note"])
-                found = Kept({name: file.get_tensor(name) for name in file.keys()}, note)  # noqa: SIM118 - not a dict
+                about = file.metadata() or {}
+                found = Kept({name: file.get_tensor(name) for name in file.keys()}, json.loads(about["note"]))  # noqa: SIM118
+            if about["sha256"] != digest(*(found.tensors[name] for name in sorted(found.tensors))):
+                raise ValueError("its content has changed")
+            if like is not None and _shapes(found.tensors) != _shapes(like):
+                raise ValueError("it is of something else")
         except FileNotFoundError:
             return None
         except (SafetensorError, OSError, KeyError, ValueError) as error:
@@ -110,9 +127,8 @@ class Cache:
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            save_file(
-                {name: each.contiguous() for name, each in tensors.items()}, unfinished, {"note": json.dumps(note)}
-            )
+            whole = {name: tensors[name].contiguous().cpu() for name in sorted(tensors)}
+            save_file(whole, unfinished, {"note": json.dumps(note), "sha256": digest(*whole.values())})
             unfinished.replace(path)
         except (OSError, SafetensorError) as error:
             with suppress(OSError):
@@ -187,9 +203,11 @@ class Checkpoint:
         self._cache, self._key = cache, key
         self._last = time.monotonic()
 
-    def load(self) -> Kept | None:
-        """The state it was left in, if it was."""
-        return self._cache.load("checkpoints", self._key)
+    def load(self, now: Mapping[str, Tensor]) -> Kept | None:
+        """The state it was left in, if it was, and if that is a state of a training which is in state ``now``."""
+        left = self._cache.load("checkpoints", self._key)
+        names = {name for name in now if not name.startswith("momentum/")}
+        return left if left is not None and names <= left.tensors.keys() else None
 
     def offer(self, epoch: int, state: Callable[[], Mapping[str, Tensor]]) -> None:
         """Keep the state after ``epoch`` epochs, if the last one kept is old enough."""

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import timm
 import torch
 
-from pseudobench.cache import key_of
-from pseudobench.identity import digest
+from pseudobench.cache import digest, key_of
 from pseudobench.networks import input_moments, make_network, network_spec
 from pseudobench.pool import Normalizer, batches
 

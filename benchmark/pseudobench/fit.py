@@ -132,7 +132,7 @@ def fit(
     """Train ``network`` in place. The same seed and data give the same weights, bit for bit on one machine."""
     training = Training(network, data, recipe, normalize, augment=augment, seed=seed)
     with seeded(derive_seed(seed, "dropout"), normalize.device):
-        left = checkpoint.load() if checkpoint else None
+        left = checkpoint.load(training.state()) if checkpoint else None
         if left is not None:
             training.restore(left.tensors)
         for epoch in range(left.note["epoch"] if left else 0, recipe.epochs):
@@ -140,8 +140,6 @@ def fit(
             if checkpoint:
                 checkpoint.offer(epoch + 1, training.state)
             on_epoch(epoch)
-    if checkpoint:
-        checkpoint.discard()
 
 
 def pass_length(data: TrainingSet) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pseudobench import augment, dropout, fit, losses, networks, pool, randaugment, seeds, stems, weights
-from pseudobench.cache import key_of
+from pseudobench.cache import digest, key_of
 from pseudobench.environment import processor, version_of
 from pseudobench.methods import STAGES
 from pseudobench.presets import Recipe
@@ -57,15 +57,6 @@ def _device(device: torch.device) -> list[Any]:
     if device.type == "cuda":
         return [torch.cuda.get_device_name(device)]
     return [device.type, processor(), torch.get_num_threads()]
-
-
-def digest(*tensors: Tensor) -> str:
-    """A hash of what tensors hold, and of their shapes."""
-    found = hashlib.sha256()
-    for tensor in tensors:
-        found.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
-        found.update(tensor.contiguous().numpy().data)
-    return found.hexdigest()
 
 
 def code_of(registry: Registry, backbone: str) -> str:

@@ -71,16 +71,17 @@ class _Trainee:
             return network, None
         key = network_key(run, rows, (targets[0], targets[1]), seeds[0], seeds[1])
         with run.cache.lock("networks", key):
-            kept = run.cache.load("networks", key)
+            kept = run.cache.load("networks", key, like=network.state_dict())
             if kept is not None:
                 network.load_state_dict(kept.tensors)
                 run.cache.saved("networks", kept.note["seconds"])
                 self._report(run.spec.group(Recipe).epochs)
                 return network.eval(), float(kept.note["seconds"])
-            start = time.perf_counter()
-            self._fit(network, data, seeds[1], run.cache.checkpoint(key))
+            start, checkpoint = time.perf_counter(), run.cache.checkpoint(key)
+            self._fit(network, data, seeds[1], checkpoint)
             note = {"seconds": time.perf_counter() - start, "run": run.spec.run_id, "round": self.round}
             run.cache.store("networks", key, network.state_dict(), note)
+            checkpoint.discard()  # not before: a kill in between would cost the training
         return network, None
 
     def _fit(self, network: nn.Module, data: TrainingSet, seed: int, checkpoint: Checkpoint | None) -> None:

@@ -62,7 +62,7 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         """A hash of all training images."""
-        from pseudobench.identity import digest
+        from pseudobench.cache import digest
 
         return digest(self.train_images)
 

@@ -88,11 +88,28 @@ def test_another_recipe_is_another_network(tmp_path, registry, settings):
 def test_a_broken_entry_is_trained_again(tmp_path, registry):
     (first,) = runner(tmp_path).run([spec_for(registry, "supervised")])
     (path,) = (tmp_path / "cache" / "networks").glob("*.safetensors")
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.warns(BenchWarning, match="can't be read"):
+    whole = path.read_bytes()
+    flipped = bytes([*whole[:-1], whole[-1] ^ 1])
+    for broken in (whole[:100], flipped, b"", b"nonsense" * 50):
+        path.write_bytes(broken)
+        with pytest.warns(BenchWarning, match="can't be read"):
+            (again,) = runner(tmp_path, force=True).run([spec_for(registry, "supervised")])
+        assert without_times(first) == without_times(again)
+        assert work(again) == [(1, 0)]
+
+
+def test_a_foreign_entry_is_not_loaded(tmp_path, registry):
+    (first,) = runner(tmp_path).run([spec_for(registry, "supervised")])
+    cache = Cache(tmp_path / "cache")
+    (entry,) = cache.entries()
+    cache.store("networks", entry.path.stem, {"fc.weight": torch.zeros(3)}, {"seconds": 1.0})
+    with pytest.warns(BenchWarning, match="it is of something else"):
         (again,) = runner(tmp_path, force=True).run([spec_for(registry, "supervised")])
     assert without_times(first) == without_times(again)
-    assert work(again) == [(1, 0)]
+    cache.store("checkpoints", entry.path.stem, {"fc.weight": torch.zeros(3)}, {"epoch": 2})
+    entry.path.unlink()
+    (again,) = runner(tmp_path, force=True).run([spec_for(registry, "supervised")])
+    assert without_times(first) == without_times(again)
 
 
 def test_a_cache_that_is_no_folder_is_said_once_and_stops_nothing(tmp_path, registry):
@@ -135,7 +152,6 @@ def test_an_interrupted_training_goes_on_bit_for_bit(registry, tmp_path, stop, m
     resumed = train(cache.checkpoint("key"), epochs.append)
     assert epochs == list(range(stop + 1, 5))
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
-    assert cache.checkpoint("key").load() is None
 
 
 class Log(Listener):
@@ -175,27 +191,41 @@ def experiment(registry):
 
 
 def test_runs_killed_at_any_moment_end_with_the_records_they_would_have_had(tmp_path, registry, processes):
-    """Kill after kill at random times, then one attempt that is left alone."""
-    expected = runner(tmp_path / "serial", cache=False).run(experiment(registry))
+    """Twenty kills at random times. An experiment that gets through in between is followed by the same anew."""
+    expected = [without_times(each) for each in runner(tmp_path / "serial", cache=False).run(experiment(registry))]
     random.seed(0)
-    kills, rounds = 0, []
-    while kills < 20:
-        process = processes.Process(target=attempt, args=(tmp_path, "log.txt", 0.03))
+    kills = 0
+    for place in range(20):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        kills += kill_and_kill_again(processes, folder, 20 - kills)
+        finished = {spec.run_id for spec in experiment(registry) if done(folder, spec.run_id)}
+        records = runner(folder, Log(folder / "last.txt")).run(experiment(registry))
+        assert [without_times(each) for each in records] == expected
+        ran = (folder / "last.txt").read_text().split() if (folder / "last.txt").exists() else []
+        assert finished.isdisjoint(ran)
+        for kind in ("checkpoints", "runs"):
+            assert not list((folder / "cache" / kind).glob("*.safetensors"))
+        if kills == 20:
+            break
+    assert kills == 20
+
+
+def kill_and_kill_again(processes, folder, times):
+    """How often an experiment was killed, at most ``times``, before it got through."""
+    rounds = [0]
+    for kills in range(times):
+        process = processes.Process(target=attempt, args=(folder, "log.txt", 0.03))
         process.start()
         process.join(random.uniform(0.3, 1.5))
-        assert process.is_alive(), f"the experiment ended after {kills} kills: make it longer"
+        if not process.is_alive():
+            return kills
         process.kill()
         process.join()
-        kills += 1
-        rounds.append(sum(len(record["rounds"]) for record in Store(tmp_path / "runs").records()))
-    assert rounds == sorted(rounds)  # what was done stays done
-    assert rounds[-1] > 3
-    finished = {spec.run_id for spec in experiment(registry) if done(tmp_path, spec.run_id)}
-    records = runner(tmp_path, Log(tmp_path / "last.txt")).run(experiment(registry))
-    assert [without_times(each) for each in records] == [without_times(each) for each in expected]
-    assert finished.isdisjoint((tmp_path / "last.txt").read_text().split())
-    for kind in ("checkpoints", "runs"):
-        assert not list((tmp_path / "cache" / kind).glob("*.safetensors"))
+        records = Store(folder / "runs").records() if (folder / "runs").exists() else ()
+        rounds.append(sum(len(record["rounds"]) for record in records))
+        assert rounds == sorted(rounds)  # what was done stays done
+    return times
 
 
 def done(folder, run_id):

@@ -165,7 +165,7 @@ def test_every_method_runs_on_cifar_files(ten_classes, bench, registry):
     outcome = bench(
         "run",
         *("--dataset", "cifar10", "--labels", "100", "--seeds", "1", "--preset", "smoke"),
-        *("--methods", ",".join(methods), "--json", "--quiet"),
+        *("--methods", ",".join(methods), "--json", "--quiet", "--set", "recipe.threads=1"),
     )
     assert outcome.code == 0, outcome.err
     rows = json.loads(outcome.out)

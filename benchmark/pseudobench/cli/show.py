@@ -57,6 +57,10 @@ def describe(record: Mapping[str, Any]) -> list[str]:
     ]
     for group, values in spec["settings"].items():
         lines.append(f"{group}: " + ", ".join(f"{name}={value}" for name, value in values.items()))
+    work = [each["work"] for each in record["rounds"] if "work" in each]
+    if work:
+        trained, reused, saved = (sum(each[key] for each in work) for key in ("trained", "reused", "saved_seconds"))
+        lines.append(f"networks: {trained} trained, {reused} reused, which saved {saved:.0f} s")
     lines.append(
         f"{environment['device']} ({environment['device_name']}), {environment['threads']} threads, "
         f"torch {environment['versions']['torch']}, pseudobench {environment['versions']['pseudobench']} "

@@ -69,9 +69,18 @@ class Dataset:
     @cached_property
     def moments(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Mean and standard deviation of each channel (pixels in [0, 1]) or feature of the training images."""
-        most = 255 if self.train_images.ndim == 4 else 1
-        channels = [channel.double().flatten() / most for channel in self.train_images.unbind(1)]
-        return tuple(float(each.mean()) for each in channels), tuple(float(each.std()) for each in channels)
+        found = [_moments(channel) for channel in self.train_images.unbind(1)]
+        return tuple(mean for mean, _ in found), tuple(deviation for _, deviation in found)
+
+
+def _moments(channel: Tensor) -> tuple[float, float]:
+    """Mean and standard deviation; of pixels by counting each of their 256 values, which needs no memory."""
+    if channel.ndim == 1:
+        return float(channel.double().mean()), float(channel.double().std())
+    counts = channel.flatten().bincount(minlength=256).double()
+    values = counts.new_tensor(range(256)) / 255
+    mean = float((counts * values).sum() / counts.sum())
+    return mean, math.sqrt(float((counts * (values - mean) ** 2).sum() / (counts.sum() - 1)))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from pseudobench import RunError, pool
+from pseudobench import Dataset, RunError, pool
 from pseudobench.augment import augmentation
 from pseudobench.fit import Stream, TrainingSet, fit, pass_length
 from pseudobench.networks import NetworkSpec, make_network
@@ -14,6 +14,7 @@ from pseudobench.pool import NetworkPool, Normalizer, dropout_on
 from pseudobench.presets import Recipe
 
 CPU = torch.device("cpu")
+LABELS = torch.zeros(200, dtype=torch.int64)
 NOTHING = augmentation("none", flip=False)
 NORMALIZE = Normalizer(((0.5,), (0.25,)), CPU)
 
@@ -47,6 +48,9 @@ def test_normalizer_gives_mean_0_and_deviation_1():
     moments = (
         tuple((pixels.double() / 255).mean((0, 2, 3)).tolist()),
         tuple((pixels.double() / 255).transpose(0, 1).flatten(1).std(1).tolist()),
+    )
+    torch.testing.assert_close(
+        Dataset("made-up", 2, pixels, LABELS, pixels, LABELS).moments, moments, rtol=1e-12, atol=0
     )
     out = Normalizer(moments, CPU)(pixels)
     torch.testing.assert_close(out.mean((0, 2, 3)), torch.zeros(3), atol=1e-5, rtol=0)

@@ -25,24 +25,20 @@ def rows(data_dir: Path) -> list[Row]:
         made = network("cifar_cnn", data, classes)
         logits = NetworkPool(made, data.train_images[:count], normalizer(data)).logits()
         probs = (logits / logits.std() * 2).softmax(1)  # as sharp as a trained network's
-        labels = data.train_labels[:count]
+        labels = torch.arange(count) % classes  # MAPIE asks for each class more than once; no time depends on them
         name = f"RAPS calibration and sets of {count:,} x {classes:,}"
         _, text = ratio(lambda p=probs, y=labels: ours(p, y), lambda p=probs: p.sort(dim=1, descending=True))
         found.append(Row(f"{name} against `torch.sort`", text, "at most 0.5"))
-        few = slice(0, count // 10)
-        measured = ratio(
-            lambda p=probs[few], y=labels[few]: ours(p, y), lambda p=probs[few], y=labels[few]: theirs(p, y), times=3
-        )
-        note = "on a tenth of the rows: MAPIE takes minutes on all"
-        found.append(Row(f"{name} against MAPIE", inverse(measured), "at least 10 times", note))
+        measured = ratio(lambda p=probs, y=labels: ours(p, y), lambda p=probs, y=labels: theirs(p, y), times=2)
+        found.append(Row(f"{name} against MAPIE", inverse(measured), "at least 10 times"))
     return found
 
 
 def ours(probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Calibrate on a tenth, and the sets of all."""
+    """Calibrate on half, and the sets of all."""
     u = torch.rand(len(probs), generator=torch.Generator().manual_seed(0))
-    tenth = len(probs) // 10
-    scores = conformal.label_scores(probs[:tenth], labels[:tenth], u[:tenth], LAM, K_REG)
+    half = len(probs) // 2
+    scores = conformal.label_scores(probs[:half], labels[:half], u[:half], LAM, K_REG)
     return conformal.set_mask(probs, u, conformal.conformal_threshold(scores, ALPHA), LAM, K_REG)
 
 
@@ -67,13 +63,13 @@ class Given(ClassifierMixin, BaseEstimator):
 def theirs(probs: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
     """The same with MAPIE, which keeps a part of the calibration points for choosing its penalty."""
     given, known = probs.double().numpy(), labels.numpy()
-    tenth = max(len(probs) // 10, 5 * probs.shape[1])
+    half = len(probs) // 2
     mapie = SplitConformalClassifier(
         Given().fit(given, known),
         confidence_level=1 - ALPHA,
-        conformity_score=RAPSConformityScore(size_raps=0.2),
+        conformity_score=RAPSConformityScore(),
         prefit=True,
         random_state=0,
     )
-    mapie.conformalize(given[:tenth], known[:tenth] % given.shape[1])
+    mapie.conformalize(given[:half], known[:half])
     return mapie.predict_set(given)[1]

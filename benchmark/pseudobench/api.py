@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pseudobench.parameters import Value
+from pseudobench.places import place
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pseudobench.protocols import Executor
 
 DEFAULT_RESULTS = "runs"
 
@@ -33,18 +36,20 @@ def run(
     data_dir: str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     cache: bool = True,
-    jobs: int = 1,
+    jobs: int | None = None,
+    executor: Executor | None = None,
     device: str = "auto",
     force: bool = False,
 ) -> pd.DataFrame:
     """Run every method on every dataset, label count and seed; one row per run (see `load_results`).
 
-    The arguments are those of ``bench run``. Finished runs are read from ``results`` instead of being run again.
+    The arguments are those of ``bench run``, but ``executor`` is an object, such as ``pseudobench_ray.Ray(cpus=2)``.
+    Finished runs are read from ``results`` instead of being run again.
     """
     from pseudobench.cache import Cache
+    from pseudobench.executors import check_jobs
     from pseudobench.experiment import experiment_from
     from pseudobench.listeners import Listener
-    from pseudobench.processes import check_jobs
     from pseudobench.registry import installed
     from pseudobench.runner import Runner
     from pseudobench.store import Store
@@ -70,7 +75,7 @@ def run(
     store = Store(results_folder(experiment.results))
     kept = Cache(cache_folder(cache_dir)) if cache else None
     places = data_folder(data_dir), device, force, experiment.weights, kept
-    runner = Runner(registry, plugins, store, Listener(), *places, jobs=check_jobs(jobs))
+    runner = Runner(registry, plugins, store, Listener(), *places, jobs=check_jobs(jobs), executor=executor)
     return frame(runner.run(experiment.specs(registry)), registry)
 
 
@@ -86,7 +91,7 @@ def load_results(results: str | os.PathLike[str] | None = None) -> pd.DataFrame:
 
 def results_folder(given: str | os.PathLike[str] | None) -> Path:
     """Where records are: as given, or PSEUDOBENCH_RESULTS, or ``runs``."""
-    return Path(given or os.environ.get("PSEUDOBENCH_RESULTS") or DEFAULT_RESULTS)
+    return place(given or os.environ.get("PSEUDOBENCH_RESULTS") or DEFAULT_RESULTS)
 
 
 def data_folder(given: str | os.PathLike[str] | None) -> Path:
@@ -97,4 +102,4 @@ def data_folder(given: str | os.PathLike[str] | None) -> Path:
 def cache_folder(given: str | os.PathLike[str] | None) -> Path:
     """Where what can be computed again is kept: as given, or PSEUDOBENCH_CACHE, or in the user's cache folder."""
     user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(given or os.environ.get("PSEUDOBENCH_CACHE") or Path(user) / "pseudobench")
+    return place(given or os.environ.get("PSEUDOBENCH_CACHE") or Path(user) / "pseudobench")

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from torch import Tensor
 
@@ -47,10 +47,11 @@ def ranked_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> tuple[Ten
     ``lam * (o - k_reg)^+``.
     """
     values = _descending(probs)
-    before = torch.nn.functional.pad(values.cumsum(1)[:, :-1], (1, 0))
+    scores = u[:, None] * values
+    scores[:, 1:] += values.cumsum(1)[:, :-1]
     order = torch.arange(1, probs.shape[1] + 1, device=probs.device, dtype=probs.dtype)
-    penalty = lam * (order - k_reg).clamp(min=0)
-    return values, before + u[:, None] * values + penalty
+    scores += lam * (order - k_reg).clamp(min=0)
+    return values, scores
 
 
 def _descending(probs: Tensor) -> Tensor:
@@ -62,8 +63,28 @@ def _descending(probs: Tensor) -> Tensor:
 
 def label_scores(probs: Tensor, labels: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
     """Eq. 2's score of each sample's own label, ``[n]``: what calibration takes the quantile of."""
-    _, scores = ranked_scores(probs, u, lam, k_reg)
-    return scores.gather(1, ranks(probs, labels)[:, None])[:, 0]
+    return torch.cat([_label_scores(p, y, draws, lam, k_reg) for p, y, draws in _chunks(probs, labels, u)])
+
+
+def _label_scores(probs: Tensor, labels: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
+    values, scores = ranked_scores(probs, u, lam, k_reg)
+    own = probs.gather(1, labels[:, None])
+    rank = torch.searchsorted(-values, -own)  # how many are larger
+    after = values.gather(1, (rank + 1).clamp(max=probs.shape[1] - 1))
+    tied = ((after == own) & (rank + 1 < probs.shape[1]))[:, 0]
+    if bool(tied.any()):
+        rank[tied] = ranks(probs[tied], labels[tied])[:, None]
+    return scores.gather(1, rank)[:, 0]
+
+
+#: Probabilities to work on at a time: few enough for everything in between to stay in the processor's cache.
+_CHUNK = 1 << 17
+
+
+def _chunks(probs: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Some rows of each at a time."""
+    rows = max(1, _CHUNK // probs.shape[1])
+    return zip(*(torch.split(tensor, rows) for tensor in (probs, *others)), strict=True)
 
 
 def class_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
@@ -75,21 +96,15 @@ def class_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
 
 def set_mask(probs: Tensor, u: Tensor, tau: float, lam: float, k_reg: int) -> Tensor:
     """Eq. 2: the classes whose score is at most ``tau``, ``bool [n, C]``. Sets may be empty."""
-    rows = max(1, _CHUNK // probs.shape[1])
-    parts = zip(torch.split(probs, rows), torch.split(u, rows), strict=True)
-    return torch.cat([_set_mask(part, draws, tau, lam, k_reg) for part, draws in parts])
-
-
-#: Probabilities to work on at a time: few enough for everything in between to stay in the processor's cache.
-_CHUNK = 1 << 17
+    return torch.cat([_set_mask(p, draws, tau, lam, k_reg) for p, draws in _chunks(probs, u)])
 
 
 def _set_mask(probs: Tensor, u: Tensor, tau: float, lam: float, k_reg: int) -> Tensor:
     values, scores = ranked_scores(probs, u, lam, k_reg)
-    size = (scores <= tau).sum(1, keepdim=True)
-    last = values.gather(1, (size - 1).clamp(min=0))
-    mask = (probs >= last) & (size > 0)
-    tied = mask.sum(1) > size[:, 0]
+    size = torch.searchsorted(scores, scores.new_full((len(scores), 1), tau), right=True)
+    last = values.gather(1, (size - 1).clamp(min=0)).masked_fill(size == 0, math.inf)
+    mask = probs >= last
+    tied = ((values.gather(1, size.clamp(max=probs.shape[1] - 1)) == last) & (size < probs.shape[1]))[:, 0]
     if bool(tied.any()):  # equal probabilities at the edge: the lower class indices are inside, as in `ranks`
         mask[tied] = _first(probs[tied], size[tied])
     return mask

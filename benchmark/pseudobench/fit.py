@@ -27,9 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Images ``uint8 [M, channels, H, W]`` with what is known of them: ``positive``, ``negative bool [M, C]``."""
+    """Which of the images ``uint8 [N, channels, H, W]`` to train on, and what is known of those.
+
+    ``rows int64 [M]``, ``positive`` and ``negative bool [M, C]``. The images themselves are not copied.
+    """
 
     images: Tensor
+    rows: Tensor
     positive: Tensor
     negative: Tensor
 
@@ -56,6 +60,7 @@ class Training:
         self._optimizer = torch.optim.SGD(groups, recipe.lr, recipe.momentum, nesterov=recipe.momentum > 0)
         self._positive, self._negative = data.positive.to(self._device), data.negative.to(self._device)
         self._images = data.images.to(self._device)  # whole, once: batches are gathered where they are used
+        self._rows = data.rows.to(self._device)
         self._forward: Any = torch.compile(network) if recipe.compile else network
         self._dropout = nullcontext if recipe.compile else FastDropout  # compiled code draws by itself
 
@@ -73,7 +78,7 @@ class Training:
 
     def _step(self, rows: Tensor) -> Tensor:
         """One step on the samples ``rows int64 [B]``."""
-        pixels = self._augment.pixels(self._images[rows], self._draws)
+        pixels = self._augment.pixels(self._images[self._rows[rows]], self._draws)
         inputs = self._augment.inputs(self._normalize(pixels), self._draws)
         mixed = self._device.type == "cuda"
         with torch.autocast(self._device.type, torch.bfloat16, enabled=mixed), self._dropout():

@@ -66,6 +66,11 @@ def bench_backbones() -> list[protocols.Backbone]:
 
 
 @hookspec
+def bench_executors() -> list[type[protocols.Executor]]:
+    """Offer places where runs execute, such as a cluster."""
+
+
+@hookspec
 def bench_columns() -> list[Column]:
     """Offer columns of the results tables, as `Column` values."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pseudobench.spec import RunSpec
+if TYPE_CHECKING:
+    from pseudobench.spec import RunSpec
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from pseudobench.errors import BenchError, PluginError
+from pseudobench.errors import BenchError, PluginError, one_line
 from pseudobench.features import with_features
 from pseudobench.methods import STAGES
 from pseudobench.networks import check_backbone, make_head, network_spec, try_network
@@ -119,9 +119,3 @@ def evaluated(spec: RunSpec, data: Dataset) -> Dataset:
 def label_budget(spec: RunSpec, data: Dataset) -> int:
     """How many labels a run may use: all of them for a ceiling."""
     return len(data.train_labels) if spec.trains_on == "all" else spec.labels
-
-
-def one_line(error: Exception) -> str:
-    """An error as one line, with its type unless it is ours."""
-    kind = "" if isinstance(error, BenchError) else f"{type(error).__name__}: "
-    return kind + " ".join(str(error).split())

@@ -125,4 +125,4 @@ def _bundled_first(point: EntryPoint) -> tuple[bool, str, int, str]:
     return distribution != hookspecs.PROJECT, distribution, place, point.name
 
 
-_BUNDLED = ("pl", "ups", "raps", "vision")
+_BUNDLED = ("pl", "ups", "raps", "vision", "ray", "slurm")

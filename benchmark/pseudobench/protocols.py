@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from pseudobench.executors import Batch, Ended
     from pseudobench.types import Context, Dataset, Estimate, PredictionSets, PseudoLabels, Selection
 
 
@@ -206,3 +207,11 @@ class Backbone:
     name: str
     module: str
     description: str = ""
+
+
+class Executor(Component, Protocol):
+    """Where runs execute. Its parameters are options of ``bench run``: ``address`` of ``ray`` is ``--ray-address``."""
+
+    def execute(self, batch: Batch) -> Iterator[Ended]:
+        """Do every run of ``batch`` somewhere, with a runner made by ``batch.setup``; yield each as it ends."""
+        ...

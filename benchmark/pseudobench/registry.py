@@ -14,6 +14,7 @@ from pseudobench.methods import STAGES, UNSAID, Method
 from pseudobench.parameters import parameters, suggest
 from pseudobench.plugins import PluginInfo, Plugins, load_plugins
 from pseudobench.presets import GROUPS
+from pseudobench.processes import Processes
 from pseudobench.protocols import Backbone, DatasetSource
 
 #: Kind of component to the hook that offers it.
@@ -26,6 +27,7 @@ KINDS = {
     "estimators": "bench_estimators",
     "labelers": "bench_labelers",
     "selectors": "bench_selectors",
+    "executors": "bench_executors",
     "columns": "bench_columns",
 }
 #: Kinds whose names must differ from each other too: a composition such as ``raps+hard+ups`` gives names alone.
@@ -41,6 +43,7 @@ NEEDS = {
     "estimators": ("estimate", "needs_sets"),
     "labelers": ("label", "needs_sets"),
     "selectors": ("select", "needs_sets"),
+    "executors": ("execute",),
     "datasets": ("load", "is_present", "classes", "train_size", "test_size", "default_labels", "backbone", "presets"),
 }
 
@@ -152,6 +155,7 @@ def build_registry(plugins: Plugins) -> Registry:
     registry = Registry()
     for column in COLUMNS:
         registry.add("columns", column, "pseudobench")
+    registry.add("executors", Processes, "pseudobench")
     for kind, hook in KINDS.items():
         for info, offered in plugins.each(hook):
             _take(registry, plugins, info, kind, hook, offered)

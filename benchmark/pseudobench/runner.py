@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pseudobench.environment import describe_environment, pick_device, set_up
+from pseudobench.errors import one_line
+from pseudobench.executors import Batch, Setup
 from pseudobench.listeners import Listener
-from pseudobench.loading import Loader, label_budget, one_line
+from pseudobench.loading import Loader, label_budget
 from pseudobench.presets import Calibration, Network, Recipe
-from pseudobench.processes import run_in_processes
+from pseudobench.processes import Processes
 from pseudobench.recorder import Recorder
 from pseudobench.resuming import Bookmark
 from pseudobench.rounds import Run, run_rounds
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from pseudobench.cache import Cache
     from pseudobench.plugins import Plugins
+    from pseudobench.protocols import Executor
     from pseudobench.registry import Registry
     from pseudobench.spec import RunSpec
     from pseudobench.types import Dataset, Split
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Runner:
-    """Executes runs, ``jobs`` at a time: one after another in this process, or in processes of their own.
+    """Executes runs, ``jobs`` at a time: one after another in this process, or where an executor takes them.
 
     ``weights`` is what ``--weights`` named; ``threads`` are those of a run whose recipe does not say.
     """
@@ -49,8 +52,9 @@ class Runner:
     force: bool = False
     weights: str | None = None
     cache: Cache | None = None
-    jobs: int = 1
+    jobs: int | None = None
     threads: int | None = None
+    executor: Executor | None = None
 
     def run(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         """The records of ``specs``, from the store where they are finished, else by running."""
@@ -62,14 +66,11 @@ class Runner:
         waiting = [spec for spec in specs if spec.run_id not in finished]
         datasets = self._loader.load(waiting, device)
         self.listener.experiment_started(len(specs), len(finished))
-        if self.jobs > 1 and waiting:
-
-            def bury(spec: RunSpec, reason: str) -> dict[str, Any]:
-                return self._bury(spec, datasets[spec.run_id], device, reason)
-
-            records = run_in_processes(self, waiting, self.jobs, bury)
-        else:
+        executor = self.executor or (Processes() if (self.jobs or 1) > 1 else None)
+        if executor is None:
             records = self._in_turn(waiting, datasets, device)
+        else:
+            records = self._elsewhere(executor, waiting, datasets, device) if waiting else {}
         self.listener.experiment_finished()
         return [finished.get(spec.run_id) or records[spec.run_id] for spec in specs]
 
@@ -89,6 +90,19 @@ class Runner:
                 with self.store.claim(spec.run_id, wait=wait) as claimed:
                     if claimed:
                         records[spec.run_id] = self._run(spec, datasets[spec.run_id], device, others=wait)
+        return records
+
+    def _elsewhere(
+        self, executor: Executor, specs: Sequence[RunSpec], datasets: Mapping[str, Dataset], device: torch.device
+    ) -> dict[str, dict[str, Any]]:
+        """Wherever the executor takes them. Records come back through the store."""
+        records: dict[str, dict[str, Any]] = {}
+        for spec, reason in executor.execute(Batch(specs, Setup.of(self), self.jobs, self.listener, self.store.folder)):
+            record = None if reason else self.store.load(spec.run_id)
+            if record is None or record["status"] == "running":
+                record = self._bury(spec, datasets[spec.run_id], device, reason or "it left no record")
+            records[spec.run_id] = record
+            self.listener.run_finished(spec, record)
         return records
 
     def _bury(self, spec: RunSpec, data: Dataset, device: torch.device, reason: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How far an experiment is: what is done, running, failed, interrupted, missing, and about how long the rest takes."""
+"""How far an experiment is: the state of each of its runs, and about how long the rest takes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pseudobench.queue import Queue
+
 if TYPE_CHECKING:
     from pseudobench.spec import RunSpec
     from pseudobench.store import Store
 
-STATES = ("done", "running", "failed", "interrupted", "missing")
+STATES = ("done", "running", "queued", "failed", "interrupted", "missing")
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ def _state(store: Store, run_id: str, record: Mapping[str, Any] | None) -> str:
         return str(record["status"])
     if store.is_claimed(run_id):
         return "running"
+    if Queue(store.folder).has(run_id):
+        return "queued"
     return "missing" if record is None else "interrupted"
 
 
@@ -52,7 +56,7 @@ def seconds_left(runs: Sequence[State]) -> float | None:
         if run.state == "done" and run.record is not None:
             taken.setdefault(run.group, []).append(run.record["seconds"])
     known = [value for values in taken.values() for value in values]
-    left = [run for run in runs if run.state in ("running", "interrupted", "missing")]
+    left = [run for run in runs if run.state in ("running", "queued", "interrupted", "missing")]
     if not known or not left:
         return None if left else 0.0
     needed = 0.0

@@ -65,7 +65,7 @@ class _Trainee:
         seeds = [derive_seed(run.spec.seed, use, self.round, self.place) for use in ("network", "fit")]
         network = run.new_network(seeds[0])
         rows, *targets = samples(run, selection, held)
-        data = TrainingSet(run.data.train_images[rows], targets[0], targets[1])
+        data = TrainingSet(run.data.train_images, rows, targets[0], targets[1])
         if run.cache is None:
             self._fit(network, data, seeds[1], None)
             return network, None

@@ -87,5 +87,6 @@ def _read(folder: Path, part: tuple[tuple[str, str], ...], label_key: str) -> tu
         batch = pickle.loads(content, encoding="latin1")
         images.append(np.asarray(batch["data"], dtype=np.uint8))
         labels += batch[label_key]
-    pixels = torch.from_numpy(np.concatenate(images)).view(-1, 3, 32, 32)
+    joined = images[0] if len(images) == 1 else np.concatenate(images)  # CIFAR-100 is one file: no need for a copy
+    pixels = torch.from_numpy(joined).view(-1, 3, 32, 32)
     return pixels, torch.tensor(labels, dtype=torch.int64)

@@ -130,7 +130,7 @@ def test_an_interrupted_training_goes_on_bit_for_bit(registry, tmp_path, stop, m
     generator = torch.Generator().manual_seed(0)
     images = torch.randint(0, 256, (30, 1, 8, 8), generator=generator, dtype=torch.uint8)
     positive = torch.nn.functional.one_hot(torch.arange(30) % 4, 4).bool()
-    data = TrainingSet(images, positive, torch.zeros_like(positive))
+    data = TrainingSet(images, torch.arange(len(images)), positive, torch.zeros_like(positive))
     recipe = Recipe(epochs=5, steps=7, batch_size=16, momentum=momentum)
     normalize = Normalizer(((0.5,), (0.25,)), CPU)
 

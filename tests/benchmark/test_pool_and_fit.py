@@ -40,7 +40,7 @@ def training_set(n=40, classes=4, negatives=0):
     if negatives:
         positive[-negatives:], negative[-negatives:, 0] = False, True
     pictures = (labels * 60).to(torch.uint8)[:, None, None, None].expand(n, 1, 8, 8).contiguous()
-    return TrainingSet(pictures, positive, negative)
+    return TrainingSet(pictures, torch.arange(len(pictures)), positive, negative)
 
 
 def test_normalizer_gives_mean_0_and_deviation_1():
@@ -122,6 +122,18 @@ def test_training_learns_and_repeats_bit_for_bit(registry):
     assert (logits[0].argmax(1) == data.positive.int().argmax(1)).all()
     assert torch.equal(logits[0], logits[1])
     assert not torch.equal(logits[0], logits[2])
+
+
+def test_rows_say_which_images_are_trained_on(registry):
+    data, recipe = training_set(), Recipe(epochs=2, steps=5, batch_size=8)
+    rows = torch.randperm(len(data.images), generator=torch.Generator().manual_seed(0))[:25]
+    known = data.positive[rows], data.negative[rows]
+    weights = []
+    for given in (TrainingSet(data.images, rows, *known), TrainingSet(data.images[rows], torch.arange(25), *known)):
+        made = new_network(registry)
+        fit(made, given, recipe, NORMALIZE, augment=augmentation("weak", flip=False), seed=2)
+        weights.append(made.state_dict())
+    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
 
 
 def test_negatives_alone_teach_what_a_sample_is_not(registry):

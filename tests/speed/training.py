@@ -23,7 +23,7 @@ def rows(data_dir: Path) -> list[Row]:
     data = cifar("cifar10", data_dir)
     images, labels = data.train_images[:4000], data.train_labels[:4000]
     positive = one_hot(labels, 10)
-    known = TrainingSet(images, positive, torch.zeros_like(positive))
+    known = TrainingSet(images, torch.arange(len(images)), positive, torch.zeros_like(positive))
     recipe = Recipe(epochs=1, steps=STEPS, batch_size=BATCH)
     made, normalize = network("cifar_cnn", data), normalizer(data)
     weak = augmentation("cutout", flip=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pseudobench.errors import BenchError, BenchWarning
+from pseudobench.errors import BenchError, BenchWarning, Detached
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
 COMMANDS = {
@@ -86,6 +86,11 @@ def _exit_code(arguments: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         _fail("stopped; finished runs are kept, and the same command goes on with the rest")
         return 130
+    except Detached as left:
+        from pseudobench.console import say
+
+        say(str(left))
+        return 0
     except BenchError as error:
         _fail(str(error))
         return 2

@@ -9,8 +9,11 @@ from typing import Any
 import click
 
 from pseudobench.api import cache_folder, data_folder, results_folder
+from pseudobench.errors import BenchError
 from pseudobench.experiment import experiment_from, parse_settings, read_file
-from pseudobench.registry import installed
+from pseudobench.parameters import checked, parameters
+from pseudobench.protocols import Executor
+from pseudobench.registry import Registry, installed
 
 _EXAMPLES = """\b
 Examples:
@@ -27,7 +30,43 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 """
 
 
-@click.command(epilog=_EXAMPLES)
+class Command(click.Command):
+    """Has the parameters of every executor as options, besides its own."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Ours, then those of executors, then help."""
+        own = super().get_params(ctx)
+        return [*own[:-1], *executor_options(installed()[1]), *own[-1:]]
+
+
+def executor_options(registry: Registry) -> list[click.Parameter]:
+    """``--ray-address`` for the parameter ``address`` of the executor ``ray``, and so on."""
+    return [
+        click.Option(
+            [f"--{entry.name}-{each.name.replace('_', '-')}"], help=f"{each.meaning}. [{str(each.default).lower()}]"
+        )
+        for entry in registry.of("executors")
+        for each in parameters(entry.component)
+    ]
+
+
+def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -> Executor | None:
+    """The executor called ``name`` with the options that are its own, which are taken out of ``flags``."""
+    found = None
+    for entry in registry.of("executors"):
+        options = {each.name: flags.pop(f"{entry.name}_{each.name}", None) for each in parameters(entry.component)}
+        given = {key: value for key, value in options.items() if value is not None}
+        if entry.name == name:
+            found = entry.component(**checked(entry.name, entry.component, given))
+        elif given:
+            option = f"--{entry.name}-{next(iter(given))}".replace("_", "-")
+            raise BenchError(f"{option} is for --executor {entry.name}")
+    if name is not None and found is None:
+        registry.get("executors", name)  # says what there is
+    return found
+
+
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--methods", help="Methods, or compositions of components joined by +. [supervised,pl,ups,ups-raps]")
 @click.option("--dataset", help="Datasets. [digits]")
@@ -53,7 +92,8 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
     "--cache/--no-cache", default=True, help="Reuse what was trained before; the results are the same. [cache]"
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
-@click.option("--jobs", type=int, default=1, help="Runs at a time, each in a process of its own. [1]")
+@click.option("--jobs", type=int, help="Runs at a time, each in a process of its own. [1, or as the executor likes]")
+@click.option("--executor", help="Where runs execute; `bench list executors` shows them. [this process, or processes]")
 @click.option("--force", is_flag=True, help="Run again what is finished.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="The runs as JSON on standard output, and nothing else there.")
@@ -63,7 +103,8 @@ def command(
     data_dir: str | None,
     cache_dir: str | None,
     cache: bool,
-    jobs: int,
+    jobs: int | None,
+    executor: str | None,
     device: str,
     force: bool,
     quiet: bool,
@@ -81,13 +122,14 @@ def command(
     from pseudobench import console
 
     plugins, registry = installed()
+    where = pick_executor(registry, executor, flags)
     from_file = read_file(file) if file else {}
     experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
     specs = experiment.specs(registry)
 
     with console.working("loading torch and timm"):
         from pseudobench.cache import Cache
-        from pseudobench.processes import check_jobs
+        from pseudobench.executors import check_jobs
         from pseudobench.runner import Runner
         from pseudobench.store import Store
         from pseudobench.tables import frame
@@ -96,7 +138,7 @@ def command(
     listener = console.listener(quiet)
     kept = Cache(cache_folder(cache_dir)) if cache else None
     places = data_folder(data_dir), device, force, experiment.weights, kept
-    runner = Runner(registry, plugins, store, listener, *places, jobs=check_jobs(jobs))
+    runner = Runner(registry, plugins, store, listener, *places, jobs=check_jobs(jobs), executor=where)
     try:
         runs = frame(runner.run(specs), registry)
     finally:

@@ -1,0 +1,63 @@
+"""Notes of runs that wait for their turn elsewhere: who has them, and how they ended. Beside the records, as files."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Runs that were given to a scheduler; ``folder`` is that of the records."""
+
+    folder: Path
+
+    @property
+    def _notes(self) -> Path:
+        return self.folder.absolute() / ".queue"
+
+    def put(self, run_id: str, job: str) -> None:
+        """A run is in the hands of a job."""
+        self._write(f"{run_id}.job", job)
+
+    def jobs(self) -> dict[str, str]:
+        """The job of every run that was given to one and not collected yet."""
+        found = {}
+        for path in self._notes.glob("*.job"):
+            with suppress(OSError, ValueError):
+                found[path.stem] = str(json.loads(path.read_text(encoding="utf-8")))
+        return found
+
+    def has(self, run_id: str) -> bool:
+        """Whether a run was given to a job and has not ended."""
+        return (self._notes / f"{run_id}.job").exists() and self.ended(run_id) is None
+
+    def end(self, run_id: str, reason: str | None) -> None:
+        """A run has ended; ``reason`` is why it left no record, if it left none."""
+        self._write(f"{run_id}.ended", reason)
+
+    def ended(self, run_id: str) -> tuple[str | None] | None:
+        """The reason that an ended run left; None as long as it has not ended."""
+        try:
+            return (json.loads((self._notes / f"{run_id}.ended").read_text(encoding="utf-8")),)
+        except (OSError, ValueError):
+            return None
+
+    def forget(self, run_id: str) -> None:
+        """A run was collected."""
+        for kind in ("job", "ended"):
+            (self._notes / f"{run_id}.{kind}").unlink(missing_ok=True)
+
+    def new_folder(self) -> Path:
+        """For a scheduler's own files; a new one each time, since job numbers come again."""
+        self._notes.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(dir=self._notes, prefix="jobs-"))
+
+    def _write(self, name: str, value: str | None) -> None:
+        self._notes.mkdir(parents=True, exist_ok=True)
+        unfinished = self._notes / f".{name}"
+        unfinished.write_text(json.dumps(value), encoding="utf-8")
+        unfinished.replace(self._notes / name)

@@ -1,0 +1,118 @@
+"""What happens on a cluster's driver and on its workers."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import ray
+from ray.exceptions import RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from pseudobench import BenchError
+from pseudobench.errors import one_line
+from pseudobench.executors import Batch, Ended, Message, Setup, attempt, warnings_sent
+
+if TYPE_CHECKING:
+    from pseudobench.runner import Runner
+    from pseudobench.spec import RunSpec
+    from pseudobench_ray import Ray
+
+_ray: Any = ray  # some of its functions have no types
+#: Seconds between two looks at what the runs have to say.
+_PAUSE = 0.5
+
+
+class Mailbox:
+    """An actor beside the driver. Runs leave messages, and the driver fetches them."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+
+    def put(self, message: Message) -> None:
+        """Leave a message."""
+        self._messages.append(message)
+
+    def take(self) -> list[Message]:
+        """All messages since the last time."""
+        taken, self._messages = self._messages, []
+        return taken
+
+
+def work(parts: tuple[tuple[str, Any], ...], spec: RunSpec, mailbox: Any) -> str | None:
+    """The task: one run on a worker. Workers are used again, so torch is imported and data loaded once on each."""
+
+    _addressed["to"] = mailbox
+    with warnings_sent(_send):
+        return attempt(_runner(parts), spec)
+
+
+#: Where this worker's messages go. Not a part of its runner: handles of the same actor are not equal.
+_addressed: dict[str, Any] = {}
+
+
+def _send(message: Message) -> None:
+    _addressed["to"].put.remote(message)
+
+
+@lru_cache(maxsize=1)
+def _runner(parts: tuple[tuple[str, Any], ...]) -> Runner:
+    return Setup(dict(parts)).runner(_send)
+
+
+def execute(options: Ray, batch: Batch) -> Iterator[Ended]:
+    """Runs as tasks, a few more of them submitted than the cluster can take at once."""
+    _connect(options.address)
+    try:
+        yield from _execute(options, batch)
+    finally:
+        ray.shutdown()
+
+
+def _connect(address: str | None) -> None:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
+    try:
+        ray.init(address="local", **quiet) if address is None else ray.init(
+            address=address, log_to_driver=False, logging_level=logging.ERROR
+        )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise BenchError(f"no Ray cluster answers at {address}: {one_line(error)}") from None
+
+
+def _execute(options: Ray, batch: Batch) -> Iterator[Ended]:
+    _check_room(options)
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    mailbox: Any = ray.remote(Mailbox).options(num_cpus=0, scheduling_strategy=here).remote()
+    task: Any = ray.remote(work).options(num_cpus=options.cpus, num_gpus=options.gpus, max_retries=options.retries)
+    parts = tuple(batch.setup.with_threads(options.cpus).parts.items())
+    waiting, running = deque(batch.specs), dict[Any, Any]()
+    while waiting or running:
+        room = batch.jobs or 2 * int(_ray.cluster_resources().get("CPU", 1) // options.cpus) + 1
+        while waiting and len(running) < room:
+            spec = waiting.popleft()
+            running[task.remote(parts, spec, mailbox)] = spec
+        ended, _ = ray.wait(list(running), num_returns=len(running), timeout=_PAUSE)
+        for message in ray.get(mailbox.take.remote()):
+            batch.hear(message)
+        for each in ended:
+            yield running.pop(each), _outcome(each)
+
+
+def _outcome(task: Any) -> str | None:
+    try:
+        reason: str | None = ray.get(task)
+    except RayError as error:
+        return one_line(type(error)(str(error).splitlines()[0]))
+    return reason
+
+
+def _check_room(options: Ray) -> None:
+    """A run that no node can take would wait for ever."""
+    nodes = [node["Resources"] for node in _ray.nodes() if node["Alive"]]
+    if not any(node.get("CPU", 0) >= options.cpus and node.get("GPU", 0) >= options.gpus for node in nodes):
+        raise BenchError(f"no node of the cluster has {options.cpus} CPUs and {options.gpus:g} GPUs for a run")

@@ -1,0 +1,145 @@
+"""Submitting jobs, finding them again, and what a job does."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import submitit
+
+from pseudobench import BenchError
+from pseudobench.errors import Detached
+from pseudobench.executors import Batch, Ended, Setup, attempt, warnings_sent
+from pseudobench.queue import Queue
+
+if TYPE_CHECKING:
+    from pseudobench.spec import RunSpec
+    from pseudobench_slurm import Slurm
+
+#: Jobs in an array: a Slurm that was not told otherwise takes 1,000.
+_ARRAY = 1000
+#: Seconds between two looks at the queue, at first and in the long run: its master serves others too.
+_PAUSES = (1.0, 10.0)
+
+
+class Job:
+    """What a job does. Submitit calls it, and asks what to do when its time runs out."""
+
+    def __call__(self, setup: Setup, specs: Sequence[RunSpec], queue: Queue) -> None:
+        """Runs, one after another. Those that are done are not done again."""
+        with warnings_sent(_print):
+            runner = setup.runner(_print)
+            for spec in specs:
+                queue.end(spec.run_id, attempt(runner, spec))
+
+    def checkpoint(self, *arguments: Any) -> submitit.helpers.DelayedSubmission:
+        """Queued again with the same runs, which go on from their last checkpoint."""
+        return submitit.helpers.DelayedSubmission(self, *arguments)
+
+
+def _print(message: tuple[Any, ...]) -> None:
+    """Into the job's log."""
+    what, *details = message
+    if what in ("warning", "round_finished"):
+        print(what, *details, flush=True)
+
+
+def execute(options: Slurm, batch: Batch) -> Iterator[Ended]:
+    """Submit, and wait for what was submitted now and before."""
+    queue, cluster = Queue(batch.folder), Cluster(options.cluster)
+    left = queue.jobs()
+    alive = cluster.alive(left.values())
+    known = {spec.run_id: spec for spec in batch.specs}
+    queued = {run_id: job for run_id, job in left.items() if run_id in known and job in alive}
+    new = [spec for spec in batch.specs if spec.run_id not in queued and queue.ended(spec.run_id) is None]
+    queued |= cluster.submit(options, batch, queue, new)
+    if not options.wait:
+        raise Detached(
+            f"{len(queued)} runs are in the queue; the same command collects them, `bench status` shows them"
+        )
+    started = time.monotonic()
+    waiting = dict(known)
+    while waiting:
+        alive = cluster.alive(queued.values())  # before looking for ends: what ends in between is not lost
+        for run_id in list(waiting):
+            ended = queue.ended(run_id)
+            if ended is None and queued.get(run_id) not in alive:
+                ended = queue.ended(run_id) or (f"its job {queued.get(run_id)} ended without a word; see its log",)
+            if ended is not None:
+                queue.forget(run_id)
+                yield waiting.pop(run_id), ended[0]
+        time.sleep(min(max(_PAUSES[0], (time.monotonic() - started) / 20), _PAUSES[1]) if waiting else 0)
+
+
+class Cluster:
+    """Slurm, or processes here that stand in for it."""
+
+    def __init__(self, kind: str) -> None:
+        if kind == "slurm" and shutil.which("sbatch") is None:
+            raise BenchError("there is no Slurm here (no sbatch); --slurm-cluster local tries it without")
+        self._kind = kind
+        self._own: dict[str, Any] = {}
+
+    def submit(self, options: Slurm, batch: Batch, queue: Queue, specs: Sequence[RunSpec]) -> dict[str, str]:
+        """Jobs for these runs; run to job."""
+        setup = batch.setup.with_threads(options.cpus)
+        pieces = [specs[start : start + options.runs] for start in range(0, len(specs), options.runs)]
+        found: dict[str, str] = {}
+        for start in range(0, len(pieces), _ARRAY):
+            some = pieces[start : start + _ARRAY]
+            executor = submitit.AutoExecutor(queue.new_folder(), cluster=self._kind)
+            executor.update_parameters(**_limits(options, batch.jobs))
+            for piece, job in zip(some, _submit(executor, setup, some, queue), strict=True):
+                self._own[job.job_id] = job
+                for spec in piece:
+                    queue.put(spec.run_id, job.job_id)
+                    found[spec.run_id] = job.job_id
+        return found
+
+    def alive(self, jobs: Any) -> set[str]:
+        """Those of ``jobs`` that wait or run. Slurm's accounting is not asked: not every cluster has it."""
+        if self._kind == "local":
+            return {job for job in jobs if (not self._own[job].done() if job in self._own else _is_process(job))}
+        command = ["squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode:
+            return set(jobs)  # its master is busy or restarting: nobody knows, so nothing is given up
+        return set(done.stdout.split()) & set(jobs)
+
+
+def _submit(executor: Any, setup: Setup, pieces: Sequence[Sequence[RunSpec]], queue: Queue) -> list[Any]:
+    try:
+        return list(executor.map_array(Job(), *zip(*((setup, piece, queue) for piece in pieces), strict=True)))
+    except submitit.core.utils.FailedJobError as error:
+        raise BenchError(f"Slurm does not take the jobs: {str(error).splitlines()[-1]}") from None
+
+
+def _limits(options: Slurm, jobs: int | None) -> dict[str, Any]:
+    limits: dict[str, Any] = {
+        "name": "pseudobench",
+        "timeout_min": options.time,
+        "cpus_per_task": options.cpus,
+        "mem_gb": options.memory,
+        "slurm_array_parallelism": jobs or _ARRAY,
+    }
+    if options.gpus:
+        limits["gpus_per_node"] = options.gpus
+    named = {"slurm_partition": options.partition, "slurm_account": options.account}
+    return limits | {key: value for key, value in named.items() if value is not None}
+
+
+def _is_process(job: str) -> bool:
+    """Whether the process that stands in for a job is at work; one that ended may still have its number."""
+    try:
+        os.kill(int(job), 0)
+        return Path(f"/proc/{job}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError, ValueError):
+        return False
+    except PermissionError:
+        return True

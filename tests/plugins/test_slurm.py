@@ -1,0 +1,101 @@
+"""Runs as jobs: submitit's local executor, which differs from Slurm in nothing but who starts the processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pseudobench.cache import Cache
+from pseudobench.errors import Detached
+from pseudobench.listeners import Listener
+from pseudobench.queue import Queue
+from pseudobench.registry import installed
+from pseudobench.runner import Runner
+from pseudobench.spec import resolve
+from pseudobench.status import states
+from pseudobench.store import Store, without_times
+from pseudobench_slurm import Slurm
+
+# Submitit does not wait for its local processes: Python complains when it forgets them.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+QUICK = {"recipe.epochs": 3, "recipe.steps": 10, "recipe.threads": 1, "loop.rounds": 1}
+
+
+def runner(folder, executor=None):
+    plugins, registry = installed()
+    cache = Cache(folder / "cache")
+    return Runner(registry, plugins, Store(folder), Listener(), folder, "cpu", cache=cache, executor=executor)
+
+
+def specs(registry, **settings):
+    return [
+        resolve(registry, method=method, dataset="digits", seed=seed, settings={**QUICK, **settings})
+        for seed in (0, 1)
+        for method in ("supervised", "pl")
+    ]
+
+
+def until(happened, seconds=120):
+    for _ in range(10 * seconds):
+        if happened():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not happen")
+
+
+def test_submit_leave_come_back_collect(tmp_path, registry):
+    asked = specs(registry)
+    expected = runner(tmp_path / "serial").run(asked)
+    folder = tmp_path / "jobs"
+    with pytest.raises(Detached, match="4 runs are in the queue"):
+        runner(folder, Slurm(cluster="local", runs=2, wait=False)).run(asked)
+    jobs = set(Queue(folder).jobs().values())
+    assert len(jobs) == 2
+    assert {run.state for run in states(Store(folder), asked)} <= {"queued", "running", "done"}
+    records = runner(folder, Slurm(cluster="local")).run(asked)  # as a new `bench run` would: it knows notes alone
+    assert [without_times(each) for each in records] == [without_times(each) for each in expected]
+    assert {run.state for run in states(Store(folder), asked)} == {"done"}
+    assert Queue(folder).jobs() == {}
+    assert len(list((folder / ".queue").glob("jobs-*/*_submitted.pkl"))) == 2  # nothing was submitted twice
+
+
+def kill(job):
+    """End a job as a dead node would: all its processes, without a word."""
+    children = Path(f"/proc/{job}/task/{job}/children").read_text().split()
+    for pid in (job, *children):
+        os.kill(int(pid), signal.SIGKILL)
+
+
+def test_what_a_dead_job_had_begun_is_finished_by_the_next_command(tmp_path, registry):
+    asked = specs(registry, **{"recipe.epochs": 40})[1:2]
+    expected = runner(tmp_path / "serial").run(asked)
+    folder = tmp_path / "jobs"
+    with pytest.raises(Detached):
+        runner(folder, Slurm(cluster="local", wait=False)).run(asked)
+    until(lambda: Store(folder).load(asked[0].run_id))
+    kill(Queue(folder).jobs()[asked[0].run_id])
+    (record,) = runner(folder, Slurm(cluster="local")).run(asked)
+    assert without_times(record) == without_times(expected[0])
+
+
+def test_a_job_that_dies_while_it_is_waited_for_is_one_failed_run(tmp_path, registry):
+    asked = [*specs(registry, **{"recipe.epochs": 1000})[:1], *specs(registry)[:1]]
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(runner(tmp_path, Slurm(cluster="local")).run, asked)
+        until(lambda: Store(tmp_path).load(asked[0].run_id))
+        kill(Queue(tmp_path).jobs()[asked[0].run_id])
+        failed, done = waiting.result(timeout=120)
+    assert (failed["status"], done["status"]) == ("failed", "done")
+    assert "ended without a word; see its log" in failed["error"]["message"]
+
+
+def test_without_slurm_it_says_so(bench, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    outcome = bench("run", "--preset", "smoke", "--methods", "supervised", "--seeds", "1", "--executor", "slurm")
+    assert outcome.code == 2
+    assert "there is no Slurm here (no sbatch); --slurm-cluster local tries it without" in outcome.err

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from pseudobench.registry import Registry
 
 REFERENCE = Path(__file__).parent / "reference"
+
+
+def pytest_configure() -> None:
+    # Ray would listen on the network otherwise. It reads this when it is imported.
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 
 @pytest.fixture(autouse=True)

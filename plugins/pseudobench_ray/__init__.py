@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -24,6 +25,8 @@ class Ray:
 
     def execute(self, batch: Batch) -> Iterator[Ended]:
         """As many runs at a time as the cluster has room for; each goes on where it stood if its node dies."""
+        if self.address is None:  # Ray reads it when it is imported: one that is for us alone listens on loopback
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         try:
             import ray  # noqa: F401
         except ImportError:

@@ -16,7 +16,7 @@ import torch
 
 from pseudobench.environment import set_up
 
-PARTS = ("passes", "sets", "training", "growth", "startup")
+PARTS = ("passes", "sets", "training", "growth", "scale", "startup")
 
 
 def main() -> None:

@@ -1,0 +1,80 @@
+"""Many runs: two at a time, on Ray, and ten thousand that do next to nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from measuring import Row, seconds
+
+from pseudobench.cache import Cache
+from pseudobench.listeners import Listener
+from pseudobench.registry import installed
+from pseudobench.runner import Runner
+from pseudobench.spec import RunSpec, resolve
+from pseudobench.store import Store
+from pseudobench.tables import frame, pick_columns, summarize
+
+#: One step on one image: what is left is the harness.
+NOTHING = {"recipe.epochs": 1, "recipe.steps": 1, "recipe.batch_size": 1, "recipe.threads": 1}
+RUNS = 10_000
+
+
+def rows(data_dir: Path) -> list[Row]:
+    """A batch of small runs in three ways, then the harness by itself."""
+    return [*_throughput(), *_harness()]
+
+
+def _throughput() -> list[Row]:
+    """The embedded dataset, one thread for a run as its preset has it: what a second core is worth."""
+    took = {name: _command(options) for name, options in (("serial", []), ("jobs", ["--jobs=2"]), ("ray", RAY))}
+    what = "24 runs on `digits`"
+    return [
+        Row(f"{what}, `--jobs 2` against one after another", f"{took['jobs'] / took['serial']:.2f}", "at most 0.6"),
+        Row(
+            f"{what}, `--executor ray` on the same two cores against `--jobs 2`",
+            f"{took['ray'] / took['jobs']:.2f}",
+            "",
+            f"{took['ray'] - took['jobs']:+.0f} s, most of it Ray's start",
+        ),
+    ]
+
+
+RAY = ["--executor=ray", "--ray-cpus=1"]
+
+
+def _command(options: list[str]) -> float:
+    """Seconds of a whole ``bench run``, imports included."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked = ["--methods=supervised,pl", "--seeds=12", "--quiet", "--no-cache", f"--results={folder}", *options]
+        command = [sys.executable, "-m", "pseudobench", "run", *asked]
+        return seconds(lambda: subprocess.run(command, check=True, capture_output=True, timeout=1800))
+
+
+def _harness() -> list[Row]:
+    """Runs that train for one step, through the runner to the table."""
+    plugins, registry = installed()
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "runs")
+        runner = Runner(registry, plugins, store, Listener(), Path(folder), "cpu", cache=Cache(Path(folder) / "cache"))
+        specs: list[RunSpec] = []
+        make = seconds(lambda: specs.extend(_spec(seed) for seed in range(RUNS)))
+        run = seconds(lambda: runner.run(specs))
+        again = seconds(lambda: runner.run(specs))
+        columns = pick_columns(registry, ("accuracy", "ece"))
+        table = seconds(lambda: summarize(frame(store.records(), registry), columns))
+        size = sum(path.stat().st_size for path in store.folder.glob("*.json"))
+    what = f"{RUNS:,} runs of one step"
+    return [
+        Row(f"{what}: a run, all of the harness included", f"{1000 * (make + run) / RUNS:.1f} ms", ""),
+        Row(f"{what}: asked for again, when all are done", f"{again:.1f} s", ""),
+        Row(
+            f"{what}: their table from the records", f"{table:.1f} s", "a few seconds", f"{size / RUNS:,.0f} bytes each"
+        ),
+    ]
+
+
+def _spec(seed: int) -> RunSpec:
+    return resolve(installed()[1], method="supervised", dataset="digits", seed=seed, settings=NOTHING)

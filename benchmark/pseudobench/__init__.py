@@ -1,12 +1,13 @@
 """Benchmark ways of choosing pseudo-labels for semi-supervised learning.
 
 Everything a plugin needs is here, or in the modules `pseudobench.conformal` and `pseudobench.selection`
-(tensor maths; importing them imports torch). `run` and `load_results` are for notebooks.
+(tensor maths; importing them imports torch), and for executors `pseudobench.executors` and `pseudobench.queue`. `run`
+and `load_results` are for notebooks.
 """
 
 from pseudobench.api import load_results, run
 from pseudobench.columns import Column, last_round
-from pseudobench.errors import BenchError, BenchWarning, PluginError, RunError
+from pseudobench.errors import BenchError, BenchWarning, Detached, PluginError, RunError
 from pseudobench.hookspecs import hookimpl
 from pseudobench.methods import Method
 from pseudobench.parameters import Value, param
@@ -15,6 +16,7 @@ from pseudobench.protocols import (
     CalibratedSets,
     DatasetSource,
     Estimator,
+    Executor,
     FittedScaling,
     Fold,
     Labeler,
@@ -34,8 +36,10 @@ __all__ = [
     "Context",
     "Dataset",
     "DatasetSource",
+    "Detached",
     "Estimate",
     "Estimator",
+    "Executor",
     "FittedScaling",
     "Fold",
     "Labeler",

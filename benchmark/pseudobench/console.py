@@ -125,7 +125,7 @@ class PlainProgress(Listener):
         """Say how the round went."""
         selection = round_["selection"]
         chosen = f", {selection['positive_samples']} of {selection['pool']} labeled" if selection else ""
-        note(f"  {spec.run_id} round {round_['round']}: test {100 * round_['test']['accuracy']:.2f} %{chosen}")
+        note(f"  {spec.run_id} round {round_['round']}: accuracy {100 * round_['test']['accuracy']:.2f} %{chosen}")
 
     def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
         """Say how the run ended."""

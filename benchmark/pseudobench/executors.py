@@ -14,8 +14,8 @@ from pseudobench.errors import BenchError, BenchWarning, one_line
 from pseudobench.listeners import Listener, Progress
 
 if TYPE_CHECKING:
-    from pseudobench.runner import Runner
-    from pseudobench.spec import RunSpec
+    from pseudobench.runner import Runner as Runner  # noqa: PLC0414 - for executors to name in their types
+    from pseudobench.spec import RunSpec as RunSpec  # noqa: PLC0414
 
 #: What a listener would have heard: the name of its method and the arguments.
 Message = tuple[Any, ...]

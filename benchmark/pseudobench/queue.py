@@ -8,6 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pseudobench.errors import BenchError
+from pseudobench.places import is_far
+
 
 @dataclass(frozen=True)
 class Queue:
@@ -18,6 +21,11 @@ class Queue:
     @property
     def _notes(self) -> Path:
         return self.folder.absolute() / ".queue"
+
+    def prepare(self) -> None:
+        """Raise unless notes can be left there."""
+        if is_far(self.folder):
+            raise BenchError(f"jobs leave notes beside the records: a folder that all nodes see, not {self.folder}")
 
     def put(self, run_id: str, job: str) -> None:
         """A run is in the hands of a job."""
@@ -33,7 +41,7 @@ class Queue:
 
     def has(self, run_id: str) -> bool:
         """Whether a run was given to a job and has not ended."""
-        return (self._notes / f"{run_id}.job").exists() and self.ended(run_id) is None
+        return not is_far(self.folder) and (self._notes / f"{run_id}.job").exists() and self.ended(run_id) is None
 
     def end(self, run_id: str, reason: str | None) -> None:
         """A run has ended; ``reason`` is why it left no record, if it left none."""

@@ -14,12 +14,10 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pseudobench import BenchError
-from pseudobench.errors import one_line
 from pseudobench.executors import Batch, Ended, Message, Setup, attempt, warnings_sent
 
 if TYPE_CHECKING:
-    from pseudobench.runner import Runner
-    from pseudobench.spec import RunSpec
+    from pseudobench.executors import Runner, RunSpec
     from pseudobench_ray import Ray
 
 _ray: Any = ray  # some of its functions have no types
@@ -81,7 +79,7 @@ def _connect(address: str | None) -> None:
             address=address, log_to_driver=False, logging_level=logging.ERROR
         )
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise BenchError(f"no Ray cluster answers at {address}: {one_line(error)}") from None
+        raise BenchError(f"no Ray cluster answers at {address}: {' '.join(str(error).split())}") from None
 
 
 def _execute(options: Ray, batch: Batch) -> Iterator[Ended]:
@@ -96,7 +94,8 @@ def _execute(options: Ray, batch: Batch) -> Iterator[Ended]:
         while waiting and len(running) < room:
             spec = waiting.popleft()
             running[task.remote(parts, spec, mailbox)] = spec
-        ended, _ = ray.wait(list(running), num_returns=len(running), timeout=_PAUSE)
+        ray.wait(list(running), num_returns=1, timeout=_PAUSE)
+        ended, _ = ray.wait(list(running), num_returns=len(running), timeout=0)
         for message in ray.get(mailbox.take.remote()):
             batch.hear(message)
         for each in ended:
@@ -107,7 +106,7 @@ def _outcome(task: Any) -> str | None:
     try:
         reason: str | None = ray.get(task)
     except RayError as error:
-        return one_line(type(error)(str(error).splitlines()[0]))
+        return f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
     return reason
 
 

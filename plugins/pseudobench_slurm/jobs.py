@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import submitit
 
-from pseudobench import BenchError
-from pseudobench.errors import Detached
+from pseudobench import BenchError, Detached
 from pseudobench.executors import Batch, Ended, Setup, attempt, warnings_sent
 from pseudobench.queue import Queue
 
 if TYPE_CHECKING:
-    from pseudobench.spec import RunSpec
+    from pseudobench.executors import RunSpec
     from pseudobench_slurm import Slurm
 
 #: Jobs in an array: a Slurm that was not told otherwise takes 1,000.
@@ -53,6 +52,8 @@ def _print(message: tuple[Any, ...]) -> None:
 def execute(options: Slurm, batch: Batch) -> Iterator[Ended]:
     """Submit, and wait for what was submitted now and before."""
     queue, cluster = Queue(batch.folder), Cluster(options.cluster)
+    queue.prepare()
+    _forget_old(batch, queue)
     left = queue.jobs()
     alive = cluster.alive(left.values())
     known = {spec.run_id: spec for spec in batch.specs}
@@ -75,6 +76,15 @@ def execute(options: Slurm, batch: Batch) -> Iterator[Ended]:
                 queue.forget(run_id)
                 yield waiting.pop(run_id), ended[0]
         time.sleep(min(max(_PAUSES[0], (time.monotonic() - started) / 20), _PAUSES[1]) if waiting else 0)
+
+
+def _forget_old(batch: Batch, queue: Queue) -> None:
+    """Ends of runs that are to be done again: asked for with --force, or their record was taken away."""
+    for spec in batch.specs:
+        ended = queue.ended(spec.run_id)
+        gone = ended == (None,) and not (batch.folder / f"{spec.run_id}.json").exists()
+        if gone or (ended and batch.setup.parts["force"]):
+            queue.forget(spec.run_id)
 
 
 class Cluster:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pseudobench.errors import BenchError, BenchWarning, one_line
 from pseudobench.listeners import Listener, Progress
+from pseudobench.plugins import plugin_files
 
 if TYPE_CHECKING:
     from pseudobench.runner import Runner as Runner  # noqa: PLC0414 - for executors to name in their types
@@ -28,6 +29,7 @@ class Setup:
     """What another process needs to make a runner like ours: all but plugins and registry, which it loads itself."""
 
     parts: Mapping[str, Any]
+    files: tuple[str, ...] = ()  # plugins that are not installed
 
     @staticmethod
     def of(runner: Runner) -> Setup:
@@ -40,17 +42,21 @@ class Setup:
             "data_dir": runner.data_dir.absolute(),
             "weights": str(Path(weights).absolute()) if weights and Path(weights).is_file() else weights,
         }
-        return Setup({key: value for key, value in parts.items() if key not in ("registry", "plugins", "listener")})
+        given = {key: value for key, value in parts.items() if key not in ("registry", "plugins", "listener")}
+        return Setup(given, tuple(plugin_files()))
 
     def with_threads(self, threads: int) -> Setup:
         """The same with so many threads for a run whose recipe does not say."""
-        return Setup({**self.parts, "threads": self.parts["threads"] or max(threads, 1)})
+        return replace(self, parts={**self.parts, "threads": self.parts["threads"] or max(threads, 1)})
 
     def runner(self, send: Callable[[Message], None]) -> Runner:
         """A runner in this process, which sends what its listener hears."""
+        from pseudobench.plugins import name_file
         from pseudobench.registry import installed
         from pseudobench.runner import Runner
 
+        for file in self.files:
+            name_file(file)
         plugins, registry = installed()
         return Runner(registry, plugins, listener=Forwarding(send), **self.parts)
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import inspect
+import os
+import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pluggy
 
 from pseudobench import hookspecs
-from pseudobench.errors import BenchWarning
+from pseudobench.errors import BenchError, BenchWarning, PluginError
+
+#: The version of what plugins rely on: hooks, protocols, data types. It changes when one that worked would not.
+API = 1
+#: Environment variable with the files of plugins that are not installed.
+FILES = "PSEUDOBENCH_PLUGINS"
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,7 @@ class Plugins:
     def add(self, plugin: Any, info: PluginInfo) -> None:
         """Register a plugin object, or note why it can't be."""
         try:
+            _check_api(plugin)
             self.manager.register(plugin, info.name)
             self._refuse_unknown_hooks(plugin)
         except Exception as error:
@@ -94,6 +106,13 @@ class Plugins:
         return [info for info in self.infos.values() if info.error]
 
 
+def _check_api(plugin: Any) -> None:
+    """Raise if a plugin says that it was made for another API (`PSEUDOBENCH_API = 1` in its module)."""
+    wanted = getattr(plugin, "PSEUDOBENCH_API", API)
+    if wanted != API:
+        raise PluginError(f"it is made for version {wanted} of the plugin API, and this pseudobench has {API}")
+
+
 def load_plugins() -> Plugins:
     """Every installed plugin. The bundled ones come first, so that a stranger can't take their names."""
     plugins = Plugins()
@@ -111,7 +130,55 @@ def load_plugins() -> Plugins:
             plugins.fail(info, error)
         else:
             plugins.add(plugin, info)
+    for file in plugin_files():
+        _add_file(plugins, file)
     return plugins
+
+
+def plugin_files() -> list[str]:
+    """Plugins that are single files: those named with ``--plugin``, or in PSEUDOBENCH_PLUGINS."""
+    return [file for file in os.environ.get(FILES, "").split(os.pathsep) if file]
+
+
+def name_file(file: str) -> None:
+    """Make a file one of the plugins of this process, and of those that it starts."""
+    path = Path(file).absolute()
+    if not path.is_file():
+        raise BenchError(f"there is no plugin file {file}")
+    os.environ[FILES] = os.pathsep.join(dict.fromkeys([*plugin_files(), str(path)]))
+
+
+def _add_file(plugins: Plugins, file: str) -> None:
+    info = PluginInfo(Path(file).stem, "a file", Path(file).name)
+    if info.name in plugins.infos:
+        info = replace(info, name=file)
+    try:
+        plugin = import_plugin(file)
+    except Exception as error:
+        plugins.fail(info, error)
+    else:
+        plugins.add(plugin, info)
+
+
+def import_plugin(name: str) -> ModuleType:
+    """A module by its name, or by its file."""
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    path = Path(name).absolute()
+    module = sys.modules.get(path.stem)
+    if module is not None and getattr(module, "__file__", None) == str(path):
+        return module
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise BenchError(f"there is no plugin file {name}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    return module
 
 
 def _distribution(point: EntryPoint) -> str:
@@ -125,4 +192,4 @@ def _bundled_first(point: EntryPoint) -> tuple[bool, str, int, str]:
     return distribution != hookspecs.PROJECT, distribution, place, point.name
 
 
-_BUNDLED = ("pl", "ups", "raps", "vision", "ray", "slurm")
+_BUNDLED = ("pl", "ups", "raps", "vision", "sets", "uncertainty", "selectors", "ray", "slurm")

@@ -100,6 +100,8 @@ class NetworkPool:
         """The network cut before its first dropout, where it can be; raises if dropout changes nothing at all."""
         few = self._normalize(self._images[:8])
         network: Any = self._network
+        if not len(few):
+            return lambda x: x, network
         if not draws(network, network, few):
             raise RunError("the network has no active dropout, so passes with dropout would show no uncertainty at all")
         for before, after in (
@@ -116,7 +118,7 @@ class NetworkPool:
 def batches(network: nn.Module, images: Tensor, normalize: Normalizer) -> Iterator[Tensor]:
     """Images as the network's inputs, batch by batch; few at once if it enlarges them, for the CPU's caches."""
     length = BATCH // 8 if isinstance(network, Resized) else BATCH
-    for start in range(0, len(images), length):
+    for start in range(0, max(len(images), 1), length):  # of no images one empty batch: results have their shape
         yield normalize(images[start : start + length])
 
 

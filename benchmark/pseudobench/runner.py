@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -97,7 +98,8 @@ class Runner:
     ) -> dict[str, dict[str, Any]]:
         """Wherever the executor takes them. Records come back through the store."""
         records: dict[str, dict[str, Any]] = {}
-        for spec, reason in executor.execute(Batch(specs, Setup.of(self), self.jobs, self.listener, self.store.folder)):
+        batch = Batch(in_waves(specs), Setup.of(self), self.jobs, self.listener, self.store.folder)
+        for spec, reason in executor.execute(batch):
             record = None if reason else self.store.load(spec.run_id)
             if record is None or record["status"] == "running":
                 record = self._bury(spec, datasets[spec.run_id], device, reason or "it left no record")
@@ -164,6 +166,20 @@ class Runner:
     def _prepared(self, spec: RunSpec, data: Dataset, split: Split, device: torch.device) -> Run:
         report = partial(self.listener.epoch_finished, spec)
         return Run(spec, self.registry, data, split, device, report, self.weights_file, self.cache)
+
+
+def in_waves(specs: Sequence[RunSpec]) -> list[RunSpec]:
+    """The first run of each dataset, label count and seed, then the second of each, and so on.
+
+    Those of one seed begin with the same network: side by side, all but one would wait until it is trained.
+    """
+    seen: Counter[tuple[Any, ...]] = Counter()
+    places = []
+    for spec in specs:
+        group = (spec.dataset, spec.labels, spec.seed)
+        places.append(seen[group])
+        seen[group] += 1
+    return [specs[place] for place in sorted(range(len(specs)), key=places.__getitem__)]
 
 
 def _recorder(data: Dataset, split: Split) -> Recorder:

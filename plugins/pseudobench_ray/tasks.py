@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pseudobench.executors import Runner, RunSpec
     from pseudobench_ray import Ray
 
+#: A setup that can be a key: workers keep the runner of the last one.
+Frozen = tuple[tuple[tuple[str, Any], ...], tuple[str, ...]]
 _ray: Any = ray  # some of its functions have no types
 #: Seconds between two looks at what the runs have to say.
 _PAUSE = 0.5
@@ -41,12 +43,12 @@ class Mailbox:
         return taken
 
 
-def work(parts: tuple[tuple[str, Any], ...], spec: RunSpec, mailbox: Any) -> str | None:
+def work(setup: Frozen, spec: RunSpec, mailbox: Any) -> str | None:
     """The task: one run on a worker. Workers are used again, so torch is imported and data loaded once on each."""
 
     _addressed["to"] = mailbox
     with warnings_sent(_send):
-        return attempt(_runner(parts), spec)
+        return attempt(_runner(setup), spec)
 
 
 #: Where this worker's messages go. Not a part of its runner: handles of the same actor are not equal.
@@ -58,8 +60,9 @@ def _send(message: Message) -> None:
 
 
 @lru_cache(maxsize=1)
-def _runner(parts: tuple[tuple[str, Any], ...]) -> Runner:
-    return Setup(dict(parts)).runner(_send)
+def _runner(setup: Frozen) -> Runner:
+    parts, files = setup
+    return Setup(dict(parts), files).runner(_send)
 
 
 def execute(options: Ray, batch: Batch) -> Iterator[Ended]:
@@ -87,13 +90,14 @@ def _execute(options: Ray, batch: Batch) -> Iterator[Ended]:
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     mailbox: Any = ray.remote(Mailbox).options(num_cpus=0, scheduling_strategy=here).remote()
     task: Any = ray.remote(work).options(num_cpus=options.cpus, num_gpus=options.gpus, max_retries=options.retries)
-    parts = tuple(batch.setup.with_threads(options.cpus).parts.items())
+    setup = batch.setup.with_threads(options.cpus)
+    frozen: Frozen = (tuple(setup.parts.items()), setup.files)
     waiting, running = deque(batch.specs), dict[Any, Any]()
     while waiting or running:
         room = batch.jobs or 2 * int(_ray.cluster_resources().get("CPU", 1) // options.cpus) + 1
         while waiting and len(running) < room:
             spec = waiting.popleft()
-            running[task.remote(parts, spec, mailbox)] = spec
+            running[task.remote(frozen, spec, mailbox)] = spec
         ray.wait(list(running), num_returns=1, timeout=_PAUSE)
         ended, _ = ray.wait(list(running), num_returns=len(running), timeout=0)
         for message in ray.get(mailbox.take.remote()):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def moments(logits: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and unbiased standard deviation ``[B, C]`` of the probabilities over the passes of ``[passes, B, C]``."""
     probs = logits.softmax(-1)
-    return probs.mean(0), probs.std(0)
+    deviation = probs.std(0) if probs.shape[1] else probs.sum(0)  # of no samples torch would warn
+    return probs.mean(0), deviation
 
 
 def estimate_from_samples(samples: Iterable[Tensor], negative_temperature: float) -> Estimate:

@@ -64,6 +64,12 @@ def test_logits_do_not_depend_on_batches(network, monkeypatch):
     torch.testing.assert_close(whole, parts)
 
 
+def test_an_empty_pool_has_results_without_rows(network):
+    nobody = NetworkPool(network, images(0), NORMALIZE)
+    assert nobody.logits().shape == (0, 4)
+    assert [batch.shape for batch in nobody.samples(3, seed=0)] == [(3, 0, 4)]
+
+
 def test_samples_differ_by_pass_and_repeat_by_seed(network):
     asked = NetworkPool(network, images(), NORMALIZE)
     first, again, other = (torch.cat(list(asked.samples(5, seed)), 1) for seed in (1, 1, 2))

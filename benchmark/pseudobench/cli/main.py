@@ -20,6 +20,7 @@ COMMANDS = {
     "data": ("pseudobench.cli.data", "Show where datasets are, and prepare them."),
     "cache": ("pseudobench.cli.cache", "Show what is kept to be reused, and what that saved."),
     "list": ("pseudobench.cli.list", "List methods, datasets and all other components."),
+    "plugin": ("pseudobench.cli.plugin", "Start a plugin, and check one."),
     "plugins": ("pseudobench.cli.plugins", "List the installed plugins and what they supply."),
 }
 

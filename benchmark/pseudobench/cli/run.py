@@ -12,6 +12,7 @@ from pseudobench.api import cache_folder, data_folder, results_folder
 from pseudobench.errors import BenchError
 from pseudobench.experiment import experiment_from, parse_settings, read_file
 from pseudobench.parameters import checked, parameters
+from pseudobench.plugins import name_file
 from pseudobench.protocols import Executor
 from pseudobench.registry import Registry, installed
 
@@ -32,6 +33,15 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 
 class Command(click.Command):
     """Has the parameters of every executor as options, besides its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Plugins named on the command line come first: they may bring executors, which bring options."""
+        for place, word in enumerate(args):
+            if word == "--plugin" and place + 1 < len(args):
+                name_file(args[place + 1])
+            elif word.startswith("--plugin="):
+                name_file(word.partition("=")[2])
+        return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Ours, then those of executors, then help."""
@@ -85,6 +95,7 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
     help="Measure on training images held out, not on test images.",
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME.PARAMETER=VALUE", help="A parameter; repeatable.")
+@click.option("--plugin", multiple=True, metavar="FILE", help="A plugin that is not installed, as a file; repeatable.")
 @click.option("--results", help="Folder for run records. [runs, or PSEUDOBENCH_RESULTS]")
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
 @click.option("--cache-dir", help="Folder of what can be computed again. [PSEUDOBENCH_CACHE, or the user's cache]")
@@ -100,6 +111,7 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 def command(
     file: Path | None,
     settings: tuple[str, ...],
+    plugin: tuple[str, ...],
     data_dir: str | None,
     cache_dir: str | None,
     cache: bool,

@@ -1,0 +1,162 @@
+"""The contract of components, as checks that can be run one by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from pseudobench.errors import PluginError, one_line
+from pseudobench.methods import STAGES
+from pseudobench.parameters import parameters
+from pseudobench.registry import check_component
+from pseudobench.testing.fakes import FakePool, fake_context
+from pseudobench.testing.stages import RESULTS, Inputs, outcome, tensors
+
+#: The method that makes a class a component, and of which kind.
+_KINDS = {
+    "fit": "scalings",
+    "calibrate": "set-predictors",
+    "estimate": "estimators",
+    "label": "labelers",
+    "select": "selectors",
+    "load": "datasets",
+    "execute": "executors",
+}
+#: Samples and classes of the pool that a stage's time is taken on.
+_LARGE = (10_000, 100)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a component promises. Calling it raises `PluginError` if it does not keep it.
+
+    What it returns, if anything, is a note for the author.
+    """
+
+    name: str
+    run: Callable[[], str | None]
+
+    def __call__(self) -> str | None:
+        """Check it; whatever a component raises is a broken promise."""
+        try:
+            return self.run()
+        except PluginError:
+            raise
+        except Exception as error:
+            raise PluginError(one_line(error)) from error
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def kind_of(component: type) -> str:
+    """The kind of a component class, by the method that makes it one."""
+    for method, kind in _KINDS.items():
+        if hasattr(component, method):
+            return kind
+    raise PluginError(f"{component.__name__} is no component: it has none of the methods {', '.join(_KINDS)}")
+
+
+def contract(component: type, kind: str | None = None, **settings: Any) -> list[Check]:
+    """Every check for a component class, with its default parameters but for ``settings``."""
+    kind = kind or kind_of(component)
+    checks = [
+        Check("is a component", lambda: check_component(kind, component)),
+        Check("has sound defaults", lambda: _defaults(component)),
+    ]
+    if kind not in STAGES.values():
+        return checks
+    stage = _Stage(kind, partial(component, **settings))
+    checks += [Check(f"works on {name}", partial(stage.works, pool)) for name, pool in pools().items()]
+    if kind == "set-predictors":
+        checks.append(Check("works with several folds", lambda: stage.works(FakePool(), folds=3)))
+    return [
+        *checks,
+        Check("repeats by the seed", stage.repeats),
+        Check("leaves the global random stream alone", stage.leaves_global_stream),
+        Check("does not change what it is given", stage.keeps_inputs),
+        Check("is fast enough to be used", stage.speed),
+    ]
+
+
+def pools() -> dict[str, FakePool]:
+    """Pools that a stage must be able to take, the odd ones included."""
+    return {
+        "a pool": FakePool(),
+        "an empty pool": FakePool(0),
+        "one sample": FakePool(1),
+        "two classes": FakePool(30, 2),
+        "ties everywhere": FakePool(logits=torch.zeros(20, 5)),
+        "a network that is sure": FakePool(logits=100 * torch.eye(5).repeat(4, 1)),
+        "a network that knows one class": FakePool(logits=torch.tensor([[50.0, 0, 0, 0, 0]]).repeat(20, 1)),
+    }
+
+
+def _defaults(component: type) -> None:
+    for each in parameters(component):
+        if each.parse(each.default) != each.default:
+            raise PluginError(f"the default of {each.name!r}, {each.default!r}, is not {each.allowed}")
+        if not each.meaning:
+            raise PluginError(f"the parameter {each.name!r} does not say what it means")
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """A component of some kind, ready to be tried."""
+
+    kind: str
+    make: Callable[[], Any]
+
+    def _try(self, inputs: Inputs, seed: int = 0) -> list[torch.Tensor]:
+        return tensors(outcome(self.kind, self.make(), inputs, fake_context(inputs.classes, seed=seed)))
+
+    def works(self, pool: FakePool, folds: int = 1) -> None:
+        inputs = Inputs.of(pool, folds)
+        found = outcome(self.kind, self.make(), inputs, fake_context(inputs.classes))
+        if not isinstance(found, RESULTS[self.kind]):
+            raise PluginError(f"it returns {type(found).__name__}, and should return {RESULTS[self.kind].__name__}")
+        for tensor in tensors(found):
+            if tuple(tensor.shape) != (len(pool), inputs.classes):
+                raise PluginError(f"it returns a shape of {list(tensor.shape)} for {[len(pool), inputs.classes]}")
+            if tensor.device != pool.logits().device:
+                raise PluginError(f"it returns a tensor on {tensor.device}, and was given {pool.logits().device}")
+            if tensor.dtype.is_floating_point and not bool(tensor.isfinite().all()):
+                raise PluginError("it returns NaN or infinite values")
+
+    def repeats(self) -> None:
+        first, second = (self._try(Inputs.of(FakePool()), seed=3) for _ in range(2))
+        if not _equal(first, second):
+            raise PluginError("the same seed gives another result; draw from context.generator(...) alone")
+
+    def leaves_global_stream(self) -> None:
+        found = []
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            before = torch.get_rng_state()
+            found.append(self._try(Inputs.of(FakePool())))
+            if not torch.equal(before, torch.get_rng_state()):
+                raise PluginError("it draws from torch's global stream; draw from context.generator(...)")
+        if not _equal(*found):
+            raise PluginError("its result depends on torch's global stream; draw from context.generator(...)")
+
+    def keeps_inputs(self) -> None:
+        inputs = Inputs.of(FakePool())
+        before = [tensor.clone() for tensor in inputs.tensors()]
+        self._try(inputs)
+        if not _equal(before, inputs.tensors()):
+            raise PluginError("it changes a tensor that it was given; work on a copy")
+
+    def speed(self) -> str:
+        inputs = Inputs.of(FakePool(*_LARGE))
+        start = time.perf_counter()
+        self._try(inputs)
+        return f"{time.perf_counter() - start:.2f} s for {_LARGE[0]:,} samples of {_LARGE[1]} classes"
+
+
+def _equal(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
+    return len(some) == len(others) and all(map(torch.equal, some, others))

@@ -1,0 +1,88 @@
+"""Stand-ins for what stages are given. Small, made of numbers that repeat, and true to the real ones' shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import torch
+
+from pseudobench.errors import PluginError
+from pseudobench.protocols import Fold
+from pseudobench.types import Context, Dataset, Estimate, PredictionSets, PseudoLabels
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class FakePool:
+    """A pool of ``count`` samples and ``classes`` classes whose network is a table of random logits.
+
+    It has what `pseudobench.Pool` has and nothing else: asking it for anything more (labels, say) is an error.
+    """
+
+    def __init__(self, count: int = 60, classes: int = 5, *, seed: int = 0, logits: Tensor | None = None) -> None:
+        drawn = torch.randn(count, classes, generator=torch.Generator().manual_seed(seed)) * 2
+        self._logits = drawn if logits is None else logits
+
+    def __len__(self) -> int:
+        return len(self._logits)
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise PluginError(f"a pool has no {name!r}: it gives len(), logits() and samples(passes, seed), and no labels")
+
+    def logits(self) -> Tensor:
+        """Always the same, ``float32 [N, C]``."""
+        return self._logits
+
+    def samples(self, passes: int, seed: int) -> Iterator[Tensor]:
+        """The logits with noise that follows the seed, in batches of 32: ``[passes, B, C]`` each."""
+        noise = torch.Generator().manual_seed(seed)
+        for batch in torch.split(self._logits, 32):
+            yield batch + 0.5 * torch.randn(passes, *batch.shape, generator=noise).to(batch)
+
+
+def fake_context(classes: int = 5, *, seed: int = 0, round_: int = 1, rounds: int = 3) -> Context:
+    """Where in a run a stage is."""
+    return Context(seed=seed, round=round_, rounds=rounds, classes=classes)
+
+
+def fake_estimate(pool: FakePool | None = None) -> Estimate:
+    """Probabilities of a pool, and an uncertainty below 0.2."""
+    logits = (FakePool() if pool is None else pool).logits()
+    return Estimate(logits.softmax(1), 0.1 * (1 + logits.sin()))
+
+
+def fake_labels(estimate: Estimate) -> PseudoLabels:
+    """The most probable class of every sample."""
+    from pseudobench.selection import argmax_mask
+
+    return PseudoLabels(argmax_mask(estimate.probs))
+
+
+def fake_sets(estimate: Estimate) -> PredictionSets:
+    """The classes of at least 0.2; where a sample has none such, its set is empty."""
+    return PredictionSets(estimate.probs >= 0.2, estimate.probs, tau=0.8)
+
+
+def fake_folds(
+    folds: int = 1, count: int = 60, classes: int = 5, *, rest: FakePool | None = None
+) -> list[Fold[FakePool]]:
+    """Calibration points whose labels are drawn from what the network says, and the pool beside them."""
+    made = []
+    for fold in range(folds):
+        pool = FakePool(count, classes, seed=100 + fold)
+        generator = torch.Generator().manual_seed(fold)
+        labels = torch.multinomial(pool.logits().softmax(1), 1, generator=generator)[:, 0]
+        made.append(Fold(pool, labels, FakePool(40, classes) if rest is None else rest))
+    return made
+
+
+def fake_dataset(train: int = 60, test: int = 20, classes: int = 5, size: int = 8) -> Dataset:
+    """Grey images of one shade for each class, with noise."""
+    labels = torch.arange(train + test) % classes
+    noise = torch.randint(0, 32, (len(labels), 1, size, size), generator=torch.Generator().manual_seed(0))
+    images = ((labels * 255 // classes)[:, None, None, None] + noise).clamp(max=255).to(torch.uint8)
+    return Dataset("fake", classes, images[:train], labels[:train], images[train:], labels[train:])

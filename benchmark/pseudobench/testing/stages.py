@@ -1,0 +1,79 @@
+"""One stage, called as a round would call it, on fakes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from pseudobench.testing.fakes import FakePool, fake_estimate, fake_folds, fake_labels, fake_sets
+from pseudobench.types import Context, Estimate, PredictionSets, PseudoLabels, Selection
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pseudobench.protocols import Fold
+
+#: What a stage returns, by kind.
+RESULTS: dict[str, type] = {
+    "scalings": torch.Tensor,
+    "set-predictors": PredictionSets,
+    "estimators": Estimate,
+    "labelers": PseudoLabels,
+    "selectors": Selection,
+}
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything that any stage is given."""
+
+    pool: FakePool
+    estimate: Estimate
+    labels: PseudoLabels
+    sets: PredictionSets
+    folds: tuple[Fold[FakePool], ...]
+
+    @staticmethod
+    def of(pool: FakePool, folds: int = 1) -> Inputs:
+        """For a pool, and so many folds of calibration points."""
+        estimate = fake_estimate(pool)
+        classes = estimate.probs.shape[1]
+        points = tuple(fake_folds(folds, 60, classes, rest=pool))
+        return Inputs(pool, estimate, fake_labels(estimate), fake_sets(estimate), points)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return int(self.estimate.probs.shape[1])
+
+    def tensors(self) -> list[Tensor]:
+        """All tensors in it."""
+        given = [self.pool.logits(), *(part for fold in self.folds for part in (fold.pool.logits(), fold.labels))]
+        return given + [tensor for part in (self.estimate, self.labels, self.sets) for tensor in tensors(part)]
+
+
+def outcome(kind: str, component: Any, inputs: Inputs, context: Context) -> Any:
+    """What a component makes of it."""
+    sets = inputs.sets if getattr(component, "needs_sets", False) else None
+    if kind == "scalings":
+        points = inputs.folds[0]
+        return component.fit(points.pool.logits(), points.labels)(inputs.pool.logits())
+    if kind == "set-predictors":
+        calibrated = component.calibrate(list(inputs.folds), context)
+        return calibrated.predict([fold.rest for fold in inputs.folds], context)
+    if kind == "estimators":
+        return component.estimate(inputs.pool, sets, context)
+    if kind == "labelers":
+        return component.label(inputs.estimate, sets, context)
+    return component.select(inputs.estimate, inputs.labels, sets, context)
+
+
+def tensors(value: Any) -> list[Tensor]:
+    """The tensors of a result, those of results within it included."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if not is_dataclass(value):
+        return []
+    return [tensor for each in fields(value) for tensor in tensors(getattr(value, each.name))]

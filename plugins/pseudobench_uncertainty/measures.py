@@ -1,0 +1,47 @@
+"""Tensor maths of the measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import torch
+
+from pseudobench import Estimate
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def entropy(probs: Tensor) -> Tensor:
+    """The entropy of each row of ``probs [..., C]`` over ``log C``, ``[...]``."""
+    found: Tensor = torch.special.entr(probs).sum(-1) / math.log(probs.shape[-1])
+    return found
+
+
+def margin(probs: Tensor) -> Tensor:
+    """The largest of ``probs [N, C]`` less the next, ``[N]``."""
+    top = probs.topk(2, dim=1).values
+    return top[:, 0] - top[:, 1]
+
+
+def mutual_information(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean probabilities ``[B, C]`` over the passes of ``logits [passes, B, C]``, and BALD's score ``[B]``.
+
+    The score is the entropy of the mean less the mean of the entropies, over ``log C``.
+    """
+    probs = logits.softmax(-1)
+    mean = probs.mean(0)
+    return mean, (entropy(mean) - entropy(probs).mean(0)).clamp(min=0)  # rounding
+
+
+def disagreement(samples: Iterable[Tensor]) -> Estimate:
+    """Batches of ``[passes, B, C]`` as one estimate of the pool."""
+    found = [mutual_information(logits) for logits in samples]
+    return per_sample(torch.cat([probs for probs, _ in found]), torch.cat([score for _, score in found]))
+
+
+def per_sample(probs: Tensor, uncertainty: Tensor) -> Estimate:
+    """An uncertainty for each sample, ``[N]``, as that of all its classes."""
+    return Estimate(probs, uncertainty[:, None].expand_as(probs).contiguous())

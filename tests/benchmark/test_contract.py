@@ -1,0 +1,123 @@
+"""Every bundled component keeps the contract, and a component that breaks it is told how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+import torch
+
+from pseudobench import Estimate, PluginError, PseudoLabels, Selection, param
+from pseudobench.methods import STAGES
+from pseudobench.registry import installed
+from pseudobench.testing import FakePool, contract, fake_dataset, fake_estimate, fake_sets
+
+COMPONENTS = [entry for kind in STAGES.values() for entry in installed()[1].of(kind)]
+
+
+@pytest.mark.parametrize("entry", COMPONENTS, ids=lambda entry: entry.name)
+def test_bundled_components_keep_the_contract(entry):
+    checks = contract(entry.component, entry.kind)
+    assert len(checks) > 10
+    for check in checks:
+        check()
+
+
+@dataclass(frozen=True)
+class Honest:
+    """All labels."""
+
+    name: ClassVar[str] = "honest"
+    needs_sets: ClassVar[bool] = False
+    share: float = param(0.5, "nothing", low=0, high=1)
+
+    def select(self, estimate, labels, sets, context):
+        return Selection(labels.target, labels.target.new_zeros(labels.target.shape))
+
+
+class Draws(Honest):
+    def select(self, estimate, labels, sets, context):
+        keep = torch.rand(len(labels.target)) > 0.5
+        return Selection(labels.target & keep[:, None], labels.target.new_zeros(labels.target.shape))
+
+
+class Changes(Honest):
+    def select(self, estimate, labels, sets, context):
+        estimate.probs.mul_(2)
+        return super().select(estimate, labels, sets, context)
+
+
+class Shrinks(Honest):
+    def select(self, estimate, labels, sets, context):
+        return Selection(labels.target[:5], labels.target.new_zeros(labels.target[:5].shape))
+
+
+class Mistakes(Honest):
+    def select(self, estimate, labels, sets, context):
+        return labels.target
+
+
+class Fragile(Honest):
+    def select(self, estimate, labels, sets, context):
+        estimate.probs.amax()
+        return super().select(estimate, labels, sets, context)
+
+
+@dataclass(frozen=True)
+class Peeks:
+    """Wants to know."""
+
+    name: ClassVar[str] = "peeks"
+    needs_sets: ClassVar[bool] = False
+
+    def estimate(self, pool, sets, context):
+        return Estimate(torch.nn.functional.one_hot(pool.labels, 5).float(), torch.zeros(len(pool), 5))
+
+
+@dataclass(frozen=True)
+class Unsound(Honest):
+    name: ClassVar[str] = "unsound"
+    share: float = param(2.0, "more than all", low=0, high=1)
+
+
+def broken(component):
+    found = {}
+    for check in contract(component):
+        try:
+            check()
+        except PluginError as error:
+            found[str(check)] = str(error)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("component", "check", "message"),
+    [
+        (Draws, "leaves the global random stream alone", "it draws from torch's global stream"),
+        (Changes, "does not change what it is given", "it changes a tensor that it was given"),
+        (Shrinks, "works on a pool", r"it returns a shape of [5, 5] for [60, 5]"),
+        (Mistakes, "works on a pool", "it returns Tensor, and should return Selection"),
+        (Fragile, "works on an empty pool", "amax()"),
+        (Peeks, "works on a pool", "a pool has no 'labels': it gives len(), logits() and samples(passes, seed)"),
+        (Unsound, "has sound defaults", "2.0 is not a number in [0, 1]"),
+    ],
+)
+def test_what_is_broken_is_said(component, check, message):
+    assert broken(Honest) == {}
+    assert message in broken(component)[check]
+
+
+def test_what_is_no_component_is_refused():
+    with pytest.raises(PluginError, match="str is no component: it has none of the methods fit, calibrate"):
+        contract(str)
+
+
+def test_fakes_have_the_shapes_of_the_real_ones():
+    pool = FakePool(7, 3)
+    assert [batch.shape for batch in pool.samples(4, 0)] == [(4, 7, 3)]
+    assert torch.equal(*(torch.cat([*pool.samples(4, 1)]) for _ in range(2)))
+    estimate = fake_estimate(pool)
+    assert fake_sets(estimate).mask.shape == (7, 3)
+    assert fake_dataset(30, 10).train_images.shape == (30, 1, 8, 8)
+    assert isinstance(PseudoLabels(fake_sets(estimate).mask), PseudoLabels)

@@ -1,0 +1,63 @@
+"""What plugins/README.md says is what happens."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pseudobench import hookspecs
+from pseudobench.methods import STAGES
+from pseudobench.plugins import PluginInfo, load_plugins
+from pseudobench.registry import build_registry
+from pseudobench.testing import contract
+
+GUIDE = (Path(__file__).parents[1] / "plugins" / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"<!-- hook: ([^>]*) -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
+HOOKS = {name for name, value in vars(hookspecs).items() if name.startswith("bench_") and callable(value)}
+
+
+def test_every_hook_has_an_example():
+    assert {hook for hooks, _ in EXAMPLES for hook in hooks.split()} == HOOKS
+
+
+@pytest.mark.parametrize(("hooks", "code"), EXAMPLES, ids=[hooks for hooks, _ in EXAMPLES])
+def test_examples_are_plugins_that_keep_the_contract(hooks, code):
+    module = ModuleType("guide")
+    sys.modules["guide"] = module  # dataclasses look there
+    exec(compile(code, "plugins/README.md", "exec", dont_inherit=True), vars(module))
+    plugins = load_plugins()
+    plugins.add(module, PluginInfo("guide", "guide", "1"))
+    registry = build_registry(plugins)
+    assert plugins.infos["guide"].error is None
+    assert set(plugins.infos["guide"].hooks) == set(hooks.split())
+    for entry in [entry for entry in registry if entry.plugin == "guide" and entry.kind in STAGES.values()]:
+        for check in contract(entry.component, entry.kind):
+            check()
+
+
+def test_the_tutorials_commands_work(tmp_path):
+    blocks = re.findall(r"```bash\n(.*?)```", GUIDE, re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("bench ")]
+    assert len(lines) == 4
+    for line in lines:
+        quick = ["--preset", "smoke", "--seeds", "1"] if " run " in line else []
+        command = [sys.executable, "-m", "pseudobench", *shlex.split(line)[1:], *quick]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
+    ours = re.search(r"<!-- test -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
+    assert ours is not None
+    (tmp_path / "my-rule" / "test_it.py").write_text(ours[1])
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path / "my-rule",
+        env={"PYTHONPATH": str(tmp_path / "my-rule"), "PATH": ""},
+    )
+    assert done.returncode == 0, done.stdout

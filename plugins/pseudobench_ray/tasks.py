@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
@@ -76,13 +77,22 @@ def execute(options: Ray, batch: Batch) -> Iterator[Ended]:
 
 def _connect(address: str | None) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        ray.init(address="local", **quiet) if address is None else ray.init(
-            address=address, log_to_driver=False, logging_level=logging.ERROR
-        )
-    except (ConnectionError, ValueError, RuntimeError) as error:
+        if address is None:
+            ray.init(address="local", include_dashboard=False, **quiet)
+        else:
+            _knock(address)
+            ray.init(address=address, **quiet)
+    except (OSError, ValueError, RuntimeError) as error:
         raise BenchError(f"no Ray cluster answers at {address}: {' '.join(str(error).split())}") from None
+
+
+def _knock(address: str) -> None:
+    """Raise if nobody listens there: Ray itself would try for minutes."""
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _execute(options: Ray, batch: Batch) -> Iterator[Ended]:

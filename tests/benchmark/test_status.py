@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pseudobench.queue import Queue
 from pseudobench.registry import installed
 from pseudobench.spec import resolve
 from pseudobench.status import seconds_left, states
@@ -36,7 +37,7 @@ def test_every_state_is_shown(bench, half_done):
     shown = bench("status", "e.toml")
     assert shown.code == 0
     rows = [[cell.strip() for cell in line.split("│")[3:-1]] for line in shown.out.splitlines() if line[:1] == "│"]
-    assert rows == [["supervised", "1", "–", "1", "–", "–"], ["pl", "–", "–", "–", "1", "1"]]
+    assert rows == [["supervised", "1", "–", "–", "1", "–", "–"], ["pl", "–", "–", "–", "–", "1", "1"]]
     assert "failed: no luck" in shown.out
     assert "interrupted, 0 rounds done" in shown.out
     assert "time left: about" in shown.out
@@ -50,6 +51,16 @@ def test_a_run_that_a_process_is_at_is_running(half_done, tmp_path):
         assert claimed
         assert [run.state for run in states(store, asked)] == ["running", "missing"]
     assert [run.state for run in states(store, asked)] == ["interrupted", "missing"]
+
+
+def test_a_run_that_a_job_has_is_queued_until_it_has_ended(half_done, tmp_path):
+    store, registry, queue = Store(tmp_path / "runs"), installed()[1], Queue(tmp_path / "runs")
+    asked = [resolve(registry, method="pl", dataset="digits", seed=seed, preset="smoke") for seed in (0, 1)]
+    queue.put(asked[1].run_id, "12_1")
+    assert [run.state for run in states(store, asked)] == ["interrupted", "queued"]
+    queue.end(asked[1].run_id, "it did not work out")
+    assert [run.state for run in states(store, asked)] == ["interrupted", "missing"]
+    assert queue.ended(asked[1].run_id) == ("it did not work out",)
 
 
 def test_time_left_is_that_of_like_runs_shared_by_those_running(half_done, tmp_path):

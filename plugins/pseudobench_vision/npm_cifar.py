@@ -15,6 +15,7 @@ import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,8 +55,9 @@ def fetch(data_dir: Path) -> bool:
             return False
         _check_integrity(archives[0])
         with tarfile.open(archives[0]) as archive:
-            # What is in it is known by its checksum; Pythons before 3.11.4 have no filter.
-            archive.extractall(temporary, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+            # What is in it is known by its checksum. Pythons before 3.11.4 have no filters.
+            filters: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            archive.extractall(temporary, **filters)
         for part in PIXELS:
             _convert(Path(temporary) / "package", part, data_dir / FOLDER)
     return True

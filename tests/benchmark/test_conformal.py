@@ -138,6 +138,20 @@ def test_cross_conformal_with_one_fold_is_split_conformal(seed, n, alpha):
     assert torch.equal(split, conformal.cross_mask([scores], [conformal.class_scores(pool, v, 0.05, 2)], alpha))
 
 
+@given(st.integers(0, 10_000), st.sampled_from([2, 7, 60]), st.sampled_from([0.0, 0.01, 0.3]), st.integers(0, 5))
+@settings(deadline=None, max_examples=80)
+def test_short_cuts_give_what_all_ranks_give_to_the_last_bit(seed, classes, lam, k_reg):
+    """Labels are looked up in sorted rows, and only so many ranks are looked at as the penalty leaves."""
+    rng = np.random.default_rng(seed)
+    probs = softmax(rng, 40, classes).float()
+    labels, u = torch.from_numpy(rng.integers(0, classes, 40)), torch.from_numpy(rng.random(40)).float()
+    every = conformal.class_scores(probs, u, lam, k_reg)
+    scores = conformal.label_scores(probs, labels, u, lam, k_reg)
+    assert torch.equal(scores, every.gather(1, labels[:, None])[:, 0])
+    for tau in (float(rng.random() * 2), float(scores[0]), 0.0, -1.0, math.inf):
+        assert torch.equal(conformal.set_mask(probs, u, tau, lam, k_reg), every <= tau)
+
+
 TIED = st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=8)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from measuring import CPU, Row, cifar
 
+from pseudobench.cli.main import main
 from pseudobench.environment import set_up
 from pseudobench.recorder import Recorder
 from pseudobench.registry import installed
@@ -50,11 +51,17 @@ def rows(data_dir: Path) -> list[Row]:
 def _run_all(data_dir: Path) -> float:
     """Gigabytes at the peak of a whole `bench run`."""
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--dataset=cifar100", "--methods=ups-raps", "--preset=smoke", "--seeds=1", "--quiet"]
+        options = ["--dataset=cifar100", "--methods=ups-raps", "--preset=smoke", "--seeds=1", "--quiet", "--json"]
         places = [f"--results={folder}", f"--data-dir={data_dir}"]
-        command = [sys.executable, "-m", "pseudobench", "run", *options, *places]
-        subprocess.run(command, check=True, capture_output=True, timeout=1200)
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
+        command = [sys.executable, __file__, "run", *options, *places]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=1200)
+    return float(done.stderr.splitlines()[-1])
+
+
+def _peak() -> float:
+    """Gigabytes that this process had at most; not those of the one that started it, as `resource` would say."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e6
 
 
 def measure(size: int, data_dir: Path) -> dict[str, float]:
@@ -69,8 +76,13 @@ def measure(size: int, data_dir: Path) -> dict[str, float]:
     rounds = [each.record for each in run_rounds(Run(spec, registry, data, split, CPU), recorder)]
     stages = rounds[1]["seconds"]
     chosen = sum(stages[stage] for stage in ("predict", "scale", "sets", "estimate", "label", "select"))
-    return {"seconds": chosen, "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
+    return {"seconds": chosen, "gigabytes": _peak()}
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(int(sys.argv[1]), Path(sys.argv[2]))))
+    if sys.argv[1] == "run":
+        with suppress(SystemExit):
+            main(sys.argv[1:])
+        print(_peak(), file=sys.stderr)
+    else:
+        print(json.dumps(measure(int(sys.argv[1]), Path(sys.argv[2]))))

@@ -113,10 +113,12 @@ def _check_api(plugin: Any) -> None:
         raise PluginError(f"it is made for version {wanted} of the plugin API, and this pseudobench has {API}")
 
 
-def load_plugins() -> Plugins:
-    """Every installed plugin. The bundled ones come first, so that a stranger can't take their names."""
+def load_plugins(*, bundled: bool = True) -> Plugins:
+    """Every installed plugin, or all but ours. Ours come first, so that a stranger can't take their names."""
     plugins = Plugins()
     for point in sorted(entry_points(group=hookspecs.PROJECT), key=_bundled_first):
+        if not bundled and _distribution(point) == hookspecs.PROJECT:
+            continue
         version = point.dist.version if point.dist else "?"
         info = PluginInfo(point.name, _distribution(point), version)
         if point.name in plugins.infos:

@@ -260,3 +260,10 @@ def test_every_component_and_parameter_says_what_it_is(registry):
         assert entry.summary, entry.name
         if isinstance(entry.component, type):
             assert all(parameter.meaning for parameter in parameters(entry.component))
+
+
+def test_bundled_plugins_add_no_commands():
+    """`bench --help` does not load them."""
+    ours = [info for info in load_plugins().infos.values() if info.distribution == "pseudobench"]
+    assert len(ours) > 5
+    assert not any("bench_commands" in info.hooks for info in ours)

@@ -50,14 +50,16 @@ class Bench(click.Group):
             formatter.write_dl(rows)
 
     def _ask_plugins(self) -> None:
-        from pseudobench.registry import installed
+        """Strangers alone: ours add no command, and `bench --help` need not wait for them."""
+        from pseudobench.plugins import load_plugins
 
         if not getattr(self, "_asked", False):
             self._asked = True
-            plugins, registry = installed()
+            plugins = load_plugins(bundled=False)
             plugins.each("bench_commands", cli=self)
             for broken in plugins.broken:
-                registry.discard(broken.name)
+                message = f"plugin {broken.name!r} ({broken.distribution} {broken.version}): {broken.error}"
+                warnings.warn(message, BenchWarning, stacklevel=2)
 
 
 @click.command(

@@ -1,12 +1,12 @@
 """Benchmark ways of choosing pseudo-labels for semi-supervised learning.
 
-Everything a plugin needs is here, or in the modules `pseudobench.conformal` and `pseudobench.selection`
-(tensor maths; importing them imports torch), and for executors `pseudobench.executors` and `pseudobench.queue`. `run`
-and `load_results` are for notebooks.
+Everything a plugin needs is here, or in the modules `pseudobench.conformal`, `pseudobench.selection` and
+`pseudobench.estimation` (tensor maths; importing them imports torch), and for executors `pseudobench.executors` and
+`pseudobench.queue`. `run` and `load_results` are for notebooks.
 """
 
 from pseudobench.api import load_results, run
-from pseudobench.columns import Column, last_round
+from pseudobench.columns import Column, last_round, numbers_of
 from pseudobench.errors import BenchError, BenchWarning, Detached, PluginError, RunError
 from pseudobench.hookspecs import hookimpl
 from pseudobench.methods import Method
@@ -25,6 +25,7 @@ from pseudobench.protocols import (
     Selector,
     SetPredictor,
 )
+from pseudobench.spec import RunSpec, choices_of
 from pseudobench.types import Context, Dataset, Estimate, PredictionSets, PseudoLabels, Selection
 
 __all__ = [
@@ -49,14 +50,17 @@ __all__ = [
     "PredictionSets",
     "PseudoLabels",
     "RunError",
+    "RunSpec",
     "Scaling",
     "Selection",
     "Selector",
     "SetPredictor",
     "Value",
+    "choices_of",
     "hookimpl",
     "last_round",
     "load_results",
+    "numbers_of",
     "param",
     "run",
 ]

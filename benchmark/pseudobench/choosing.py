@@ -41,7 +41,7 @@ class Choice:
 def choose(run: Run, networks: Networks, trained_on: Selection | None, context: Context, watch: Stopwatch) -> Choice:
     """Choose pseudo-labels for the pool with the networks of the round before."""
     with watch.time("predict"):
-        pool = run.pool(networks.main, run.images(run.split.unlabeled))
+        pool = run.pool(networks.main, run.images(run.split.unlabeled)).beside(networks.others)
         pool.logits()
         folds = calibration_folds(run, networks, pool, trained_on) if run.spec.policy else []
     shape = (len(pool), context.classes)
@@ -101,7 +101,7 @@ def _blame(run: Run, stage: str) -> Iterator[None]:
         name = run.spec.stages[stage]
         owner = run.registry.owner(STAGES[stage], name)
         reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
-        raise PluginError(f"{stage} {name!r} of plugin {owner!r}: {reason}") from error
+        raise PluginError(f"{stage} {name!r} of {owner}: {reason}") from error
 
 
 def _expect(kind: type[Result], result: Any, shape: tuple[int, int]) -> Result:

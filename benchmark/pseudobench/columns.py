@@ -31,6 +31,17 @@ def last_round(record: Record) -> Record:
     return last
 
 
+def numbers_of(round_: Mapping[str, Any]) -> dict[str, float]:
+    """Every single number of a round's record, as trackers log them: ``test/accuracy``, ``seconds/fit``."""
+    found: dict[str, float] = {}
+    for name, value in round_.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}/{inner}": number for inner, number in numbers_of(value).items()}
+        elif isinstance(value, int | float) and not isinstance(value, bool) and name != "round":
+            found[name] = float(value)
+    return found
+
+
 def _of(part: str, key: str) -> Callable[[Record], float | None]:
     def read(record: Record) -> float | None:
         value: float | None = (last_round(record).get(part) or {}).get(key)

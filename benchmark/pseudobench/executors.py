@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from pseudobench.errors import BenchError, BenchWarning, one_line
 from pseudobench.listeners import Listener, Progress
-from pseudobench.plugins import plugin_files
 
 if TYPE_CHECKING:
     from pseudobench.runner import Runner as Runner  # noqa: PLC0414 - for executors to name in their types
@@ -29,7 +28,7 @@ class Setup:
     """What another process needs to make a runner like ours: all but plugins and registry, which it loads itself."""
 
     parts: Mapping[str, Any]
-    files: tuple[str, ...] = ()  # plugins that are not installed
+    variables: Mapping[str, str]  # ours of the environment: plugin files, and what plugins are set with
 
     @staticmethod
     def of(runner: Runner) -> Setup:
@@ -43,7 +42,7 @@ class Setup:
             "weights": str(Path(weights).absolute()) if weights and Path(weights).is_file() else weights,
         }
         given = {key: value for key, value in parts.items() if key not in ("registry", "plugins", "listener")}
-        return Setup(given, tuple(plugin_files()))
+        return Setup(given, {name: value for name, value in os.environ.items() if name.startswith("PSEUDOBENCH_")})
 
     def with_threads(self, threads: int) -> Setup:
         """The same with so many threads for a run whose recipe does not say."""
@@ -51,12 +50,10 @@ class Setup:
 
     def runner(self, send: Callable[[Message], None]) -> Runner:
         """A runner in this process, which sends what its listener hears."""
-        from pseudobench.plugins import name_file
         from pseudobench.registry import installed
         from pseudobench.runner import Runner
 
-        for file in self.files:
-            name_file(file)
+        os.environ.update(self.variables)
         plugins, registry = installed()
         return Runner(registry, plugins, listener=Forwarding(send), **self.parts)
 

@@ -59,7 +59,7 @@ class Loader:
             raise
         except Exception as error:
             owner = self.registry.owner("datasets", name.partition(":")[0])
-            raise PluginError(f"dataset {name!r} of plugin {owner!r} can't be loaded: {one_line(error)}") from error
+            raise PluginError(f"dataset {name!r} of {owner} can't be loaded: {one_line(error)}") from error
 
     def _seen(self, spec: RunSpec, data: Dataset, device: torch.device) -> Dataset:
         """Images, or features of a frozen backbone."""

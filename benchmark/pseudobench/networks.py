@@ -200,4 +200,4 @@ def register(registry: Registry, name: str) -> None:
             try:
                 importlib.import_module(entry.component.module)
             except ImportError as error:
-                raise BenchError(f"backbone {name!r} of plugin {entry.plugin!r} can't be imported: {error}") from error
+                raise BenchError(f"backbone {name!r} of {entry.owner} can't be imported: {error}") from error

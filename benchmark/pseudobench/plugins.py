@@ -17,7 +17,7 @@ from typing import Any
 import pluggy
 
 from pseudobench import hookspecs
-from pseudobench.errors import BenchError, BenchWarning, PluginError
+from pseudobench.errors import BenchError, BenchWarning, PluginError, one_line
 
 #: The version of what plugins rely on: hooks, protocols, data types. It changes when one that worked would not.
 API = 1
@@ -34,6 +34,9 @@ class PluginInfo:
     version: str
     hooks: tuple[str, ...] = ()
     error: str | None = None
+
+    def __str__(self) -> str:
+        return f"plugin {self.name!r} ({self.distribution} {self.version})"
 
 
 class Plugins:
@@ -65,11 +68,11 @@ class Plugins:
 
                 raise LookupError(f"there is no hook {caller.name!r}{suggest(caller.name, known)}")
 
-    def fail(self, info: PluginInfo, error: BaseException) -> None:
-        """Take a plugin out of use and say why."""
+    def fail(self, info: PluginInfo, error: BaseException, hook: str = "") -> None:
+        """Take a plugin out of use and say why, and in which hook."""
         if self.manager.has_plugin(info.name):
             self.manager.unregister(name=info.name)
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        reason = (f"{hook}: " if hook else "") + " ".join(f"{type(error).__name__}: {error}".split())
         self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, error=reason)
 
     def each(self, hook: str, **arguments: Any) -> list[tuple[PluginInfo, Any]]:
@@ -82,7 +85,7 @@ class Plugins:
             try:
                 results.append((info, implementation.function(**wanted)))
             except Exception as error:
-                self.fail(info, error)
+                self.fail(info, error, hook)
         return results
 
     def notify(self, event: str, **arguments: Any) -> None:
@@ -92,8 +95,8 @@ class Plugins:
             try:
                 implementation.function(**wanted)
             except Exception as error:
-                message = f"plugin {implementation.plugin_name!r} failed in {event}: {type(error).__name__}: {error}"
-                warnings.warn(message, BenchWarning, stacklevel=2)
+                info = self.infos[implementation.plugin_name]
+                warnings.warn(f"{info} failed in {event}: {one_line(error)}", BenchWarning, stacklevel=2)
 
     @property
     def versions(self) -> dict[str, str]:
@@ -110,7 +113,9 @@ def _check_api(plugin: Any) -> None:
     """Raise if a plugin says that it was made for another API (`PSEUDOBENCH_API = 1` in its module)."""
     wanted = getattr(plugin, "PSEUDOBENCH_API", API)
     if wanted != API:
-        raise PluginError(f"it is made for version {wanted} of the plugin API, and this pseudobench has {API}")
+        newer = isinstance(wanted, int) and wanted > API
+        cure = "a newer pseudobench" if newer else "a newer version of the plugin, or an older pseudobench"
+        raise PluginError(f"it is made for version {wanted} of the plugin API, and this has {API}: install {cure}")
 
 
 def load_plugins(*, bundled: bool = True) -> Plugins:
@@ -194,4 +199,4 @@ def _bundled_first(point: EntryPoint) -> tuple[bool, str, int, str]:
     return distribution != hookspecs.PROJECT, distribution, place, point.name
 
 
-_BUNDLED = ("pl", "ups", "raps", "vision", "sets", "uncertainty", "selectors", "ray", "slurm")
+_BUNDLED = ("pl", "ups", "raps", "vision", "sets", "uncertainty", "selectors", "ray", "slurm", "tensorboard", "mlflow")

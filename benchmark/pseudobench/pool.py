@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from pseudobench.augment import Augmentation
 from pseudobench.dropout import FastDropout
 from pseudobench.errors import RunError
 from pseudobench.networks import Resized
@@ -53,10 +54,14 @@ class NetworkPool:
     Results come back on the CPU, in the order of ``images``.
     """
 
-    def __init__(self, network: nn.Module, images: Tensor, normalize: Normalizer) -> None:
+    def __init__(
+        self, network: nn.Module, images: Tensor, normalize: Normalizer, *, augment: Augmentation | None = None
+    ) -> None:
         self._network = network.eval()
         self._images = images
         self._normalize = normalize
+        self._augment = augment
+        self._others: tuple[NetworkPool, ...] = ()
         self._transform: Callable[[Tensor], Tensor] | None = None
         self._logits: Tensor | None = None
 
@@ -64,11 +69,24 @@ class NetworkPool:
         return len(self._images)
 
     def scaled(self, transform: Callable[[Tensor], Tensor]) -> NetworkPool:
-        """The same images and network, with ``transform`` applied to every logits."""
+        """The same images and networks, with ``transform`` applied to every logits."""
         self._raw()
         view = copy.copy(self)
         view._transform = transform
+        view._others = tuple(other.scaled(transform) for other in self._others)
         return view
+
+    def beside(self, networks: Sequence[nn.Module]) -> NetworkPool:
+        """The same with further members of an ensemble."""
+        view = copy.copy(self)
+        view._others = tuple(
+            NetworkPool(network, self._images, self._normalize, augment=self._augment) for network in networks
+        )
+        return view
+
+    def members(self) -> list[NetworkPool]:
+        """The same images as each network of the ensemble sees them, this one first."""
+        return [self, *self._others]
 
     def logits(self) -> Tensor:
         """The network's outputs without dropout, ``float32 [N, C]``."""
@@ -96,6 +114,17 @@ class NetworkPool:
                     drawn = torch.stack([after(shared) for _ in range(passes)]).float().cpu()
                 yield drawn if self._transform is None else self._transform(drawn)
 
+    @torch.no_grad()
+    def views(self, count: int, seed: int) -> Iterator[Tensor]:
+        """Outputs for augmented images, without dropout, batch by batch: ``float32 [count, B, C]`` each."""
+        if self._augment is None or self._images.ndim == 2:
+            raise RunError("there are no images to augment: a frozen backbone's features are computed once")
+        draws = torch.Generator().manual_seed(seed)
+        for images in slices(self._network, self._images):
+            seen = [self._normalize(self._augment.pixels(images, draws)) for _ in range(count)]
+            drawn = torch.stack([self._network(each).float().cpu() for each in seen])
+            yield drawn if self._transform is None else self._transform(drawn)
+
     def _parts(self) -> tuple[Part, Part]:
         """The network cut before its first dropout, where it can be; raises if dropout changes nothing at all."""
         few = self._normalize(self._images[:8])
@@ -116,10 +145,15 @@ class NetworkPool:
 
 
 def batches(network: nn.Module, images: Tensor, normalize: Normalizer) -> Iterator[Tensor]:
-    """Images as the network's inputs, batch by batch; few at once if it enlarges them, for the CPU's caches."""
+    """Images as the network's inputs, batch by batch."""
+    return map(normalize, slices(network, images))
+
+
+def slices(network: nn.Module, images: Tensor) -> Iterator[Tensor]:
+    """Images batch by batch; few at once if the network enlarges them, for the CPU's caches."""
     length = BATCH // 8 if isinstance(network, Resized) else BATCH
     for start in range(0, max(len(images), 1), length):  # of no images one empty batch: results have their shape
-        yield normalize(images[start : start + length])
+        yield images[start : start + length]
 
 
 def draws(network: nn.Module, part: Part, inputs: Tensor) -> bool:

@@ -39,6 +39,14 @@ class Pool(Protocol):
         """Outputs with dropout switched on, batch by batch in order: ``[passes, B, C]`` each."""
         ...
 
+    def views(self, count: int, seed: int) -> Iterator[Tensor]:
+        """Outputs for randomly shifted (and mirrored, where that is harmless) images: ``[count, B, C]`` each."""
+        ...
+
+    def members(self) -> Sequence[Pool]:
+        """The same samples as each network of an ensemble sees them; as many as the estimator's ``networks`` says."""
+        ...
+
 
 P = TypeVar("P", bound=Pool)
 
@@ -109,8 +117,10 @@ class SetPredictor(Protocol):
 class Estimator(Protocol):
     """Probabilities of the pool, and how uncertain they are. ``needs_sets`` asks for a set predictor.
 
-    A component that draws with dropout says so with a class variable ``needs_dropout = True``: a backbone without
-    dropout is then refused before anything is trained.
+    What else it needs it says with class variables or properties, and what can't be is refused before anything is
+    trained: ``needs_dropout = True`` if it draws with dropout, ``needs_images = True`` if it asks for views, and
+    ``networks = 5`` if each round is to train so many networks from different seeds for it (the first of them is the
+    one that is evaluated).
     """
 
     name: ClassVar[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
@@ -36,6 +37,16 @@ STAGE_KINDS = tuple(STAGES.values())
 
 #: Kinds whose components are values, and the type of the value.
 VALUES: dict[str, type] = {"methods": Method, "backbones": Backbone, "columns": Column}
+#: The method that makes a class a component of its kind, and what that is called with.
+VERBS = {
+    "scalings": ("fit", ("logits", "labels")),
+    "set-predictors": ("calibrate", ("folds", "context")),
+    "estimators": ("estimate", ("pool", "sets", "context")),
+    "labelers": ("label", ("estimate", "sets", "context")),
+    "selectors": ("select", ("estimate", "labels", "sets", "context")),
+    "executors": ("execute", ("batch",)),
+    "datasets": ("load", ("data_dir",)),
+}
 #: What the class of a component must have, by kind.
 NEEDS = {
     "scalings": ("fit",),
@@ -50,12 +61,13 @@ NEEDS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A component and the plugin that supplied it."""
+    """A component and the plugin that supplied it; ``owner`` also says its distribution and version."""
 
     kind: str
     name: str
     component: Any
     plugin: str
+    owner: str
 
     @property
     def summary(self) -> str:
@@ -70,16 +82,16 @@ class Registry:
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Entry] = {}
 
-    def add(self, kind: str, component: Any, plugin: str) -> None:
+    def add(self, kind: str, component: Any, plugin: str, owner: str = "") -> None:
         """Take in a component; raises if it is malformed or its name is taken."""
         check_component(kind, component)
         name = component.name
         rivals = STAGE_KINDS if kind in STAGE_KINDS else (kind,)
         for rival in rivals:
             if (rival, name) in self._entries:
-                owner = self._entries[rival, name].plugin
-                raise PluginError(f"the name {name!r} is taken: plugin {owner!r} supplies it in {rival}")
-        self._entries[kind, name] = Entry(kind, name, component, plugin)
+                first = self._entries[rival, name].owner
+                raise PluginError(f"the name {name!r} is taken: {first} supplies it in {rival}")
+        self._entries[kind, name] = Entry(kind, name, component, plugin, owner or f"plugin {plugin!r}")
 
     def discard(self, plugin: str) -> None:
         """Forget everything that a plugin supplied."""
@@ -108,8 +120,8 @@ class Registry:
         return made
 
     def owner(self, kind: str, name: str) -> str:
-        """The plugin that supplied a component."""
-        return self._entries[kind, name].plugin
+        """The plugin that supplied a component, with its distribution and version."""
+        return self._entries[kind, name].owner
 
     def find(self, name: str) -> list[Entry]:
         """Every entry with this name, of whatever kind."""
@@ -167,11 +179,11 @@ def build_registry(plugins: Plugins) -> Registry:
 def _take(registry: Registry, plugins: Plugins, info: PluginInfo, kind: str, hook: str, offered: Any) -> None:
     try:
         if not isinstance(offered, list | tuple):
-            raise PluginError(f"{hook} must return a list, not {type(offered).__name__}")
+            raise PluginError(f"it must return a list, not {type(offered).__name__}")
         for component in offered:
-            registry.add(kind, component, info.name)
+            registry.add(kind, component, info.name, str(info))
     except Exception as error:
-        plugins.fail(info, error)
+        plugins.fail(info, error, hook)
 
 
 def check_component(kind: str, component: Any) -> None:
@@ -190,9 +202,19 @@ def check_component(kind: str, component: Any) -> None:
     missing = [needed for needed in NEEDS[kind] if not hasattr(component, needed)]
     if missing:
         raise PluginError(f"{name!r} in {kind} lacks {', '.join(missing)}")
+    _check_signature(name, component, *VERBS[kind])
     parameters(component)
     if name in GROUPS:
         raise PluginError(f"the name {name!r} is taken by the settings of that name")
+
+
+def _check_signature(name: str, component: type, verb: str, given: tuple[str, ...]) -> None:
+    """Raise unless the method ``verb`` can be called with what it will be given."""
+    signature = inspect.signature(getattr(component, verb))
+    try:
+        signature.bind(None, *given)
+    except TypeError:
+        raise PluginError(f"{name!r}: {verb} must take (self, {', '.join(given)}), not {signature}") from None
 
 
 def _check_method(method: Method) -> None:
@@ -210,6 +232,5 @@ def installed() -> tuple[Plugins, Registry]:
     plugins = load_plugins()
     registry = build_registry(plugins)
     for broken in plugins.broken:
-        message = f"plugin {broken.name!r} ({broken.distribution} {broken.version}) is not in use: {broken.error}"
-        warnings.warn(message, BenchWarning, stacklevel=2)
+        warnings.warn(f"{broken} is not in use: {broken.error}", BenchWarning, stacklevel=2)
     return plugins, registry

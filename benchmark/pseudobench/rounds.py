@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pseudobench import splits
+from pseudobench.augment import augmentation
 from pseudobench.choosing import Choice, choose
 from pseudobench.listeners import Progress
 from pseudobench.methods import STAGES
@@ -89,6 +90,11 @@ class Run:
         folds = self.spec.group(Calibration).folds
         return splits.make_folds(self.split, labels, folds=folds, name=self.data.name, seed=self.spec.seed)
 
+    @cached_property
+    def members(self) -> int:
+        """How many networks the estimator asks."""
+        return int(getattr(self.component("estimator"), "networks", 1))
+
     def component(self, stage: str) -> Any:
         """The component that does a stage, with this run's parameters; None where the method has no such stage."""
         name = self.spec.stages.get(stage)
@@ -100,7 +106,7 @@ class Run:
 
     def pool(self, network: nn.Module, images: Tensor) -> NetworkPool:
         """Images as a network sees them."""
-        return NetworkPool(network, images, self.normalize)
+        return NetworkPool(network, images, self.normalize, augment=augmentation("weak", self.data.flip))
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,7 @@ def run_rounds(run: Run, recorder: Recorder, last: Round | None = None) -> Itera
                 described["scaled_test"] = recorder.test(test.logits())
             selection = choice.selection
         with watch.time("fit"):
-            networks = train_networks(run, selection, round_)
+            networks = train_networks(run, selection, round_, last=settled or round_ == run.rounds)
         with watch.time("evaluate"):
             tested = recorder.test(run.pool(networks.main, run.data.test_images).logits())
         record = {"round": round_, "selection": described, "test": tested, "seconds": watch.seconds}

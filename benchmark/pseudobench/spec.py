@@ -64,6 +64,13 @@ class RunSpec:
         return cls(**data)
 
 
+def choices_of(spec: RunSpec) -> dict[str, Value]:
+    """Every choice of a run by name, as trackers log them: ``method``, ``ups.tau_p``."""
+    names = ("dataset", "labels", "method", "seed", "backbone", "preset", "evaluates_on")
+    settings = {f"{group}.{name}": value for group, held in spec.settings.items() for name, value in held.items()}
+    return {name: getattr(spec, name) for name in names} | settings
+
+
 def resolve(
     registry: Registry,
     *,
@@ -94,7 +101,7 @@ def resolve(
     before = _flat(values)
     _apply(values, groups, settings or {})
     overrides = {key: value for key, value in _flat(values).items() if value != before[key]}
-    _check_sets(registry, chosen, values)
+    _check_stages(registry, chosen, values)
     _check_network(values["network"], values["recipe"])
     check_labels(source, budget, chosen, values.get("calibration"), validation=validation)
     return RunSpec(
@@ -158,14 +165,18 @@ def check_settings(registry: Registry, methods: list[str], settings: Mapping[str
         checked(group, used[group], {name: value})
 
 
-def _check_sets(registry: Registry, method: Method, values: Mapping[str, Mapping[str, Value]]) -> None:
-    """Raise if a stage needs prediction sets and the method has none."""
+def _check_stages(registry: Registry, method: Method, values: Mapping[str, Mapping[str, Value]]) -> None:
+    """Raise if a stage needs prediction sets and the method has none, or images and there will be none."""
     for stage, name in method.stages.items():
         component = registry.get(STAGES[stage], name)(**values[name])
         if getattr(component, "needs_sets", False) and method.sets is None:
             known = ", ".join(entry.name for entry in registry.of("set-predictors"))
             raise BenchError(
                 f"method {method.name!r}: {stage} {name!r} needs a set predictor, as it is set; add one of: {known}"
+            )
+        if getattr(component, "needs_images", False) and values["network"]["tune"] == "head":
+            raise BenchError(
+                f"method {method.name!r}: {stage} {name!r} augments images, and --tune head has features alone"
             )
 
 

@@ -26,43 +26,55 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Networks:
-    """What a round trained: the network, and for cross calibration one more for each fold left out.
+    """What a round trained: the network, one for each fold left out in cross calibration, and an ensemble's others.
 
     ``work`` says how many were trained, how many came from the cache, and the seconds that saved.
     """
 
     main: nn.Module
     folds: tuple[nn.Module, ...]
+    others: tuple[nn.Module, ...]
     work: Mapping[str, float]
 
 
-def train_networks(run: Run, selection: Selection | None, round_: int) -> Networks:
-    """New networks for a round, trained on the labels and the selected pseudo-labels."""
-    left_out: list[tuple[int, ...]] = [(), *run.fold_indices]
+def train_networks(run: Run, selection: Selection | None, round_: int, *, last: bool = False) -> Networks:
+    """New networks for a round, trained on the labels and the selected pseudo-labels.
+
+    After the ``last`` round nothing is chosen any more, so one network is enough.
+    """
+    folds = [] if last else run.fold_indices
+    others = 0 if last else run.members - 1
+    # What is left out, and what tells the network's seeds from the others': neither folds nor members move the others.
+    plan: list[tuple[tuple[int, ...], tuple[str | int, ...]]] = [((), (0,))]
+    plan += [(held, (fold,)) for fold, held in enumerate(folds, 1)]
+    plan += [((), ("member", member)) for member in range(1, others + 1)]
     trained = [
-        _Trainee(run, round_, place, len(left_out)).train(selection, held) for place, held in enumerate(left_out)
+        _Trainee(run, round_, place, len(plan), names).train(selection, held)
+        for place, (held, names) in enumerate(plan)
     ]
     saved = [seconds for _, seconds in trained if seconds is not None]
     work = {"trained": len(trained) - len(saved), "reused": len(saved), "saved_seconds": sum(saved)}
-    return Networks(trained[0][0], tuple(network for network, _ in trained[1:]), work)
+    networks = tuple(network for network, _ in trained)
+    return Networks(networks[0], networks[1 : 1 + len(folds)], networks[1 + len(folds) :], work)
 
 
 @dataclass(frozen=True)
 class _Trainee:
-    """One of the ``places`` networks of a round.
+    """One of the ``places`` networks of a round; ``names`` are those of its seeds.
 
-    Its seeds do not depend on the method, so that methods differ by what they train on alone.
+    They do not depend on the method, so that methods differ by what they train on alone.
     """
 
     run: Run
     round: int
     place: int
     places: int
+    names: tuple[str | int, ...]
 
     def train(self, selection: Selection | None, held: tuple[int, ...]) -> tuple[nn.Module, float | None]:
         """The network, and the seconds that were saved if it came from the cache."""
         run = self.run
-        seeds = [derive_seed(run.spec.seed, use, self.round, self.place) for use in ("network", "fit")]
+        seeds = [derive_seed(run.spec.seed, use, self.round, *self.names) for use in ("network", "fit")]
         network = run.new_network(seeds[0])
         rows, *targets = samples(run, selection, held)
         data = TrainingSet(run.data.train_images, rows, targets[0], targets[1])

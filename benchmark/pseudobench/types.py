@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+#: The tasks: each sample has one class, or any number of them.
+SINGLE, MULTI = "single-label", "multi-label"
+
+
 def _check(owner: object, name: str, tensor: Tensor, shape: tuple[int | None, ...], kind: str) -> None:
     """Raise unless ``tensor`` has this shape (None: any length) and kind (``bool``, ``float`` or ``int``)."""
     where = f"{type(owner).__name__}.{name}"
@@ -184,6 +188,11 @@ class Context:
     round: int
     rounds: int
     classes: int
+    task: str = SINGLE
+
+    def activate(self, logits: Tensor) -> Tensor:
+        """Probabilities of logits ``[..., C]``: of one class out of C, or of each class by itself."""
+        return logits.sigmoid() if self.task == MULTI else logits.softmax(-1)
 
     def seed_for(self, use: str) -> int:
         """A seed for the use called ``use`` in this round of this run."""

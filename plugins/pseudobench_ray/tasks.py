@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pseudobench_ray import Ray
 
 #: A setup that can be a key: workers keep the runner of the last one.
-Frozen = tuple[tuple[tuple[str, Any], ...], tuple[str, ...]]
+Frozen = tuple[tuple[tuple[str, Any], ...], tuple[tuple[str, str], ...]]
 _ray: Any = ray  # some of its functions have no types
 #: Seconds between two looks at what the runs have to say.
 _PAUSE = 0.5
@@ -62,8 +62,8 @@ def _send(message: Message) -> None:
 
 @lru_cache(maxsize=1)
 def _runner(setup: Frozen) -> Runner:
-    parts, files = setup
-    return Setup(dict(parts), files).runner(_send)
+    parts, variables = setup
+    return Setup(dict(parts), dict(variables)).runner(_send)
 
 
 def execute(options: Ray, batch: Batch) -> Iterator[Ended]:
@@ -101,7 +101,7 @@ def _execute(options: Ray, batch: Batch) -> Iterator[Ended]:
     mailbox: Any = ray.remote(Mailbox).options(num_cpus=0, scheduling_strategy=here).remote()
     task: Any = ray.remote(work).options(num_cpus=options.cpus, num_gpus=options.gpus, max_retries=options.retries)
     setup = batch.setup.with_threads(options.cpus)
-    frozen: Frozen = (tuple(setup.parts.items()), setup.files)
+    frozen: Frozen = (tuple(setup.parts.items()), tuple(setup.variables.items()))
     waiting, running = deque(batch.specs), dict[Any, Any]()
     while waiting or running:
         room = batch.jobs or 2 * int(_ray.cluster_resources().get("CPU", 1) // options.cpus) + 1

@@ -22,7 +22,7 @@ class Entropy:
         """Estimate every sample of the pool."""
         from pseudobench_uncertainty.measures import entropy, per_sample
 
-        probs = pool.logits().softmax(1)
+        probs = context.activate(pool.logits())
         return per_sample(probs, entropy(probs))
 
 
@@ -37,7 +37,7 @@ class Margin:
         """Estimate every sample of the pool."""
         from pseudobench_uncertainty.measures import margin, per_sample
 
-        probs = pool.logits().softmax(1)
+        probs = context.activate(pool.logits())
         return per_sample(probs, 1 - margin(probs))
 
 
@@ -57,7 +57,52 @@ class Bald:
         return disagreement(pool.samples(self.passes, context.seed_for("bald")))
 
 
+@dataclass(frozen=True)
+class Ensemble:
+    """A deep ensemble: mean and deviation over networks from different seeds (Lakshminarayanan et al. 2017).
+
+    Every round trains ``networks`` of them, on the same labels. The first is the one that is evaluated, as for every
+    other method.
+    """
+
+    name: ClassVar[str] = "ensemble"
+    needs_sets: ClassVar[bool] = False
+    networks: int = param(5, "networks; the deviation is the unbiased one, so at least 2", low=2)
+    negative_temperature: float = param(
+        2.0, "temperature that softens what the rule for negatives reads", low=0, exclusive=True
+    )
+
+    def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
+        """Estimate every sample of the pool."""
+        import torch
+
+        from pseudobench.estimation import estimate_from_samples
+
+        logits = torch.stack([member.logits() for member in pool.members()])
+        return estimate_from_samples([logits], self.negative_temperature, context.activate)
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """Test-time augmentation: mean and deviation over shifted and mirrored images (Ayhan and Berens 2018)."""
+
+    name: ClassVar[str] = "test-time"
+    needs_sets: ClassVar[bool] = False
+    needs_images: ClassVar[bool] = True
+    views: int = param(10, "augmented views; the deviation is the unbiased one, so at least 2", low=2)
+    negative_temperature: float = param(
+        2.0, "temperature that softens what the rule for negatives reads", low=0, exclusive=True
+    )
+
+    def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
+        """Estimate every sample of the pool."""
+        from pseudobench.estimation import estimate_from_samples
+
+        views = pool.views(self.views, context.seed_for("test-time"))
+        return estimate_from_samples(views, self.negative_temperature, context.activate)
+
+
 @hookimpl
-def bench_estimators() -> list[type[Entropy] | type[Margin] | type[Bald]]:
+def bench_estimators() -> list[type]:
     """Offer them all."""
-    return [Entropy, Margin, Bald]
+    return [Entropy, Margin, Bald, Ensemble, Augmented]

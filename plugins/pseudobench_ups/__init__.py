@@ -25,10 +25,10 @@ class McDropout:
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
         """Estimate every sample of the pool."""
-        from pseudobench_ups.moments import estimate_from_samples
+        from pseudobench.estimation import estimate_from_samples
 
         samples = pool.samples(self.passes, context.seed_for("mc-dropout"))
-        return estimate_from_samples(samples, self.negative_temperature)
+        return estimate_from_samples(samples, self.negative_temperature, context.activate)
 
 
 @dataclass(frozen=True)

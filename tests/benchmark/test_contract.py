@@ -99,7 +99,7 @@ def broken(component):
         (Shrinks, "works on a pool", r"it returns a shape of [5, 5] for [60, 5]"),
         (Mistakes, "works on a pool", "it returns Tensor, and should return Selection"),
         (Fragile, "works on an empty pool", "amax()"),
-        (Peeks, "works on a pool", "a pool has no 'labels': it gives len(), logits() and samples(passes, seed)"),
+        (Peeks, "works on a pool", "a pool has no 'labels': it gives len(), logits(), samples(passes, seed), views"),
         (Unsound, "has sound defaults", "2.0 is not a number in [0, 1]"),
     ],
 )

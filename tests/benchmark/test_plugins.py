@@ -12,7 +12,19 @@ from typing import ClassVar
 
 import pytest
 
-from pseudobench import Backbone, BenchError, BenchWarning, Column, Method, PluginError, hookimpl, hookspecs, param
+from pseudobench import (
+    Backbone,
+    BenchError,
+    BenchWarning,
+    Column,
+    Estimate,
+    Method,
+    PluginError,
+    Selection,
+    hookimpl,
+    hookspecs,
+    param,
+)
 from pseudobench.listeners import Listener
 from pseudobench.networks import check_backbone
 from pseudobench.plugins import PluginInfo, load_plugins
@@ -48,7 +60,7 @@ class Anything:
     needs_sets: ClassVar[bool] = False
     share: float = param(0.5, "a share", low=0, high=1)
 
-    def select(self, estimate, labels, sets, context): ...
+    def select(self, *given): ...
 
     label = estimate = select
 
@@ -67,6 +79,13 @@ def test_a_strangers_component_is_listed_with_its_owner():
         "stranger",
         "Selects nothing, and labels nothing.",
     )
+
+
+@dataclass(frozen=True)
+class WrongSignature(Anything):
+    name: ClassVar[str] = "wrong-signature"
+
+    def select(self, estimate): ...
 
 
 EVERYTHING = Method("x", estimator="softmax", labeler="hard", selector="ups")
@@ -108,15 +127,23 @@ class NoVerb:
     [
         ({"bench_selectorz": lambda: []}, "did you mean 'bench_selectors'"),
         ({"bench_selectors": lambda nonsense: []}, "nonsense"),
-        ({"bench_selectors": raises}, "RuntimeError: no can do"),
-        ({"bench_selectors": lambda: None}, "must return a list"),
+        ({"bench_selectors": raises}, "bench_selectors: RuntimeError: no can do"),
+        ({"bench_selectors": lambda: None}, "bench_selectors: PluginError: it must return a list, not NoneType"),
+        (
+            {"bench_selectors": lambda: [WrongSignature]},
+            "select must take (self, estimate, labels, sets, context), not",
+        ),
+        ({"bench_run_started": lambda spec, more: None}, "more"),
         ({"bench_selectors": lambda: [NoName]}, "needs a `name`"),
         ({"bench_selectors": lambda: [BadParameter]}, "param(0.5"),
-        ({"bench_selectors": lambda: [Taken]}, "plugin 'ups' supplies it in estimators"),
+        ({"bench_selectors": lambda: [Taken]}, "plugin 'ups' (pseudobench 0.1.0) supplies it in estimators"),
         ({"bench_selectors": lambda: [Unfrozen]}, "must be a frozen dataclass"),
         ({"bench_selectors": lambda: [Anything()]}, "(the class itself)"),
         ({"bench_selectors": lambda: [NoVerb]}, "'no-verb' in selectors lacks select"),
-        ({"bench_methods": lambda: [Method("pl")]}, "the name 'pl' is taken: plugin 'pl' supplies it"),
+        (
+            {"bench_methods": lambda: [Method("pl")]},
+            "the name 'pl' is taken: plugin 'pl' (pseudobench 0.1.0) supplies it",
+        ),
         ({"bench_methods": lambda: [Anything]}, "must be a Method"),
         ({"bench_methods": lambda: [Method("x", selector="ups")]}, "needs an estimator and a labeler"),
         ({"bench_methods": lambda: [Method("x", sets="raps")]}, "has stages but no selector"),
@@ -131,6 +158,75 @@ def test_a_broken_plugin_is_named_and_the_rest_works(hooks, expected):
     assert not registry.find("anything")  # nothing of it is used, not even its sound half
     assert plugins.infos["good"].error is None
     assert registry.get("methods", "ups-raps").selector == "ups"
+
+
+@pytest.mark.parametrize(("wanted", "cure"), [(0, "a newer version of the plugin"), (7, "install a newer pseudobench")])
+def test_a_plugin_for_another_api_is_named_with_what_to_install(wanted, cure):
+    other = plugin("other", bench_columns=lambda: [])
+    other.PSEUDOBENCH_API = wanted
+    plugins, registry = load(other)
+    (broken,) = plugins.broken
+    assert str(broken) == "plugin 'other' (dist-other 1.2)"
+    assert f"made for version {wanted} of the plugin API" in broken.error
+    assert cure in broken.error
+    assert registry.get("methods", "ups")
+
+
+@dataclass(frozen=True)
+class Faulty(Anything):
+    """A selector that does what it is told."""
+
+    name: ClassVar[str] = "faulty"
+    fault: str = param("raises", "what is wrong with it", choices=("raises", "shape", "type", "both"))
+
+    def select(self, estimate, labels, sets, context):
+        if self.fault == "raises":
+            raise IndexError("out of\nreach")
+        if self.fault == "type":
+            return labels.target
+        if self.fault == "both":
+            return Selection(labels.target, labels.target)
+        return Selection(labels.target[:3], labels.target[:3] & False)
+
+
+@dataclass(frozen=True)
+class Nan:
+    """An estimator that knows nothing."""
+
+    name: ClassVar[str] = "nan"
+    needs_sets: ClassVar[bool] = False
+
+    def estimate(self, pool, sets, context):
+        probs = pool.logits() * float("nan")
+        return Estimate(probs, probs)
+
+
+@pytest.mark.parametrize(
+    ("method", "fault", "expected"),
+    [
+        (
+            "softmax+hard+faulty",
+            "raises",
+            "selector 'faulty' of plugin 'stranger' (dist-stranger 1.2): IndexError: out of",
+        ),
+        ("softmax+hard+faulty", "shape", "returned Selection of shape [3, 10], not [1161, 10]"),
+        ("softmax+hard+faulty", "type", "returned Tensor, not Selection"),
+        ("softmax+hard+faulty", "both", "Selection holds a class as both positive and negative"),
+        (
+            "nan+hard+ups",
+            "raises",
+            "estimator 'nan' of plugin 'stranger' (dist-stranger 1.2): Estimate.probs holds NaN",
+        ),
+    ],
+)
+def test_what_goes_wrong_in_a_stage_is_blamed_on_its_plugin(tmp_path, method, fault, expected):
+    plugins, registry = load(plugin(bench_selectors=lambda: [Faulty], bench_estimators=lambda: [Nan]))
+    settings = {"faulty.fault": fault} if "faulty" in method else {}
+    spec = resolve(registry, method=method, dataset="digits", seed=0, preset="smoke", settings=settings)
+    (record,) = Runner(registry, plugins, Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
+    assert record["status"] == "failed"
+    assert expected in record["error"]["message"]
+    assert "\n" not in record["error"]["message"]
 
 
 def test_a_plugin_that_does_not_import_is_named(tmp_path, monkeypatch):
@@ -157,7 +253,7 @@ def test_a_failing_listener_is_a_warning_and_the_others_hear():
         heard.append(spec)
 
     plugins, _ = load(plugin("first", bench_run_started=fails), plugin("second", bench_run_started=hears))
-    with pytest.warns(BenchWarning, match="'first' failed in bench_run_started: ValueError: deaf"):
+    with pytest.warns(BenchWarning, match=r"'first' \(dist-first 1.2\) failed in bench_run_started: ValueError: deaf"):
         plugins.notify("bench_run_started", spec="the spec")
     assert heard == ["the spec"]
 
@@ -172,7 +268,7 @@ def test_unknown_names_suggest_or_list(registry):
 def test_the_same_name_twice_raises():
     registry = Registry()
     registry.add("selectors", Anything, "first")
-    with pytest.raises(PluginError, match="'first' supplies it in selectors"):
+    with pytest.raises(PluginError, match="plugin 'first' supplies it in selectors"):
         registry.add("estimators", Anything, "second")
 
 
@@ -206,7 +302,7 @@ def test_a_method_that_sets_what_it_does_not_have_is_refused():
 def test_one_strangers_backbone_that_does_not_import_harms_no_other():
     _, registry = load(plugin(bench_backbones=lambda: [Backbone("ghost_net", "a_module_that_is_not_there", "boo")]))
     check_backbone(registry, "digits_cnn")
-    with pytest.raises(BenchError, match="backbone 'ghost_net' of plugin 'stranger' can't be imported"):
+    with pytest.raises(BenchError, match=r"backbone 'ghost_net' of plugin 'stranger' \(dist-stranger 1.2\) can't be"):
         check_backbone(registry, "ghost_net")
 
 
@@ -228,6 +324,7 @@ def test_bundled_plugins_use_the_public_api_alone():
     public = {
         "pseudobench",
         "pseudobench.conformal",
+        "pseudobench.estimation",
         "pseudobench.selection",
         "pseudobench.executors",
         "pseudobench.queue",

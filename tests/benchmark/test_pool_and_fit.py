@@ -96,6 +96,35 @@ def test_scaling_reaches_logits_and_samples(network):
     torch.testing.assert_close(next(iter(scaled.samples(3, 0))), next(iter(asked.samples(3, 0))) / 2)
 
 
+def test_views_are_of_shifted_images_and_repeat_by_seed(network):
+    weak = augmentation("weak", flip=True)
+    asked = NetworkPool(network, images(), NORMALIZE, augment=weak)
+    first, again, other = (torch.cat(list(asked.views(4, seed)), 1) for seed in (1, 1, 2))
+    assert first.shape == (4, 30, 4)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    draws = torch.Generator().manual_seed(1)
+    by_hand = NetworkPool(network, weak.pixels(images(), draws), NORMALIZE).logits()
+    torch.testing.assert_close(first[0], by_hand)
+    unchanged = NetworkPool(network, images(), NORMALIZE, augment=NOTHING)
+    for view in torch.cat(list(unchanged.views(3, 0)), 1):
+        torch.testing.assert_close(view, asked.logits())
+    scaled = torch.cat(list(asked.scaled(lambda logits: logits / 2).views(4, 1)), 1)
+    torch.testing.assert_close(scaled, first / 2)
+    with pytest.raises(RunError, match="no images to augment"):
+        next(NetworkPool(network, images(), NORMALIZE).views(2, 0))
+
+
+def test_members_are_the_same_images_through_other_networks(network, registry):
+    second = new_network(registry, seed=9)
+    asked = NetworkPool(network, images(), NORMALIZE).beside([second])
+    mine, others = asked.members()
+    assert torch.equal(mine.logits(), NetworkPool(network, images(), NORMALIZE).logits())
+    assert torch.equal(others.logits(), NetworkPool(second, images(), NORMALIZE).logits())
+    halved = asked.scaled(lambda logits: logits / 2).members()
+    torch.testing.assert_close(halved[1].logits(), others.logits() / 2)
+
+
 def test_batch_norm_stays_as_trained(network):
     before = {name: value.clone() for name, value in network.state_dict().items()}
     list(NetworkPool(network, images(), NORMALIZE).samples(3, 0))

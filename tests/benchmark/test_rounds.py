@@ -197,7 +197,10 @@ def test_a_stage_that_returns_nonsense_is_named(tmp_path, monkeypatch):
     bench = runner(tmp_path)
     monkeypatch.setattr(Softmax, "estimate", lambda self, pool, sets, context: "nonsense")
     (record,) = bench.run([spec_for(bench.registry, "pl")])
-    assert record["error"]["message"] == "estimator 'softmax' of plugin 'pl': returned str, not Estimate"
+    assert (
+        record["error"]["message"]
+        == "estimator 'softmax' of plugin 'pl' (pseudobench 0.1.0): returned str, not Estimate"
+    )
 
 
 def test_a_stage_that_raises_is_named_with_its_place(tmp_path, monkeypatch):
@@ -209,7 +212,7 @@ def test_a_stage_that_raises_is_named_with_its_place(tmp_path, monkeypatch):
     bench = runner(tmp_path)
     monkeypatch.setattr(Confidence, "select", select)
     (record,) = bench.run([spec_for(bench.registry, "pl")])
-    expected = "selector 'confidence' of plugin 'pl': ZeroDivisionError: division by zero"
+    expected = "selector 'confidence' of plugin 'pl' (pseudobench 0.1.0): ZeroDivisionError: division by zero"
     assert record["error"]["message"] == expected
     assert "test_rounds.py" in record["error"]["where"]
 
@@ -239,7 +242,9 @@ def test_a_dataset_that_can_not_be_loaded_is_one_line(tmp_path, monkeypatch):
 
     bench = runner(tmp_path)
     monkeypatch.setattr(Digits, "load", load)
-    with pytest.raises(BenchError, match="dataset 'digits' of plugin 'vision' can't be loaded: KeyError: 'pixels'"):
+    with pytest.raises(
+        BenchError, match=r"dataset 'digits' of plugin 'vision' \(pseudobench .*\) can't be loaded: KeyError: 'pixels'"
+    ):
         bench.run([spec_for(bench.registry, "pl")])
 
 

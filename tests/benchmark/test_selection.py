@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pseudobench import Context, Estimate, PluginError, PseudoLabels, Selection, losses, selection
+from pseudobench.estimation import estimate_from_samples, moments
 from pseudobench_pl import Confidence, HardThreshold
 from pseudobench_raps import SetArgmax, SetLabeler, SetSize, Singleton
 from pseudobench_ups import Ups
-from pseudobench_ups.moments import estimate_from_samples, moments
 
 CONTEXT = Context(seed=0, round=1, rounds=5, classes=10)
 
@@ -20,7 +20,7 @@ def random_case(seed, n=40, classes=6, sharpness=4.0):
     """An estimate with a softened one, and prediction sets, all unrelated to each other."""
     generator = torch.Generator().manual_seed(seed)
     logits = torch.randn(5, n, classes, generator=generator) * sharpness
-    estimate = estimate_from_samples([logits], 2.0)
+    estimate = estimate_from_samples([logits], 2.0, CONTEXT.activate)
     from pseudobench import PredictionSets
 
     sets = PredictionSets(torch.rand(n, classes, generator=generator) < 0.3, estimate.probs)
@@ -30,7 +30,7 @@ def random_case(seed, n=40, classes=6, sharpness=4.0):
 @pytest.mark.parametrize("case", [f"ups{i}" for i in range(4)])
 def test_reference_positives_and_negatives(case, reference):
     given_ = reference(case)
-    estimate = estimate_from_samples([given_["pass_logits"]], float(given_["negative_temperature"]))
+    estimate = estimate_from_samples([given_["pass_logits"]], float(given_["negative_temperature"]), CONTEXT.activate)
     labels = HardThreshold().label(estimate, None, CONTEXT)
     names = ("tau_p", "tau_n", "kappa_p", "kappa_n")
     selector = Ups(
@@ -49,8 +49,8 @@ def test_reference_positives_and_negatives(case, reference):
 def test_batches_of_samples_are_joined_in_order():
     logits = torch.randn(4, 10, 3, generator=torch.Generator().manual_seed(0))
     whole, parts = (
-        estimate_from_samples([logits], 2.0),
-        estimate_from_samples([logits[:, :7], logits[:, 7:]], 2.0),
+        estimate_from_samples([logits], 2.0, CONTEXT.activate),
+        estimate_from_samples([logits[:, :7], logits[:, 7:]], 2.0, CONTEXT.activate),
     )
     assert torch.equal(whole.probs, parts.probs)
     assert torch.equal(whole.for_negatives.uncertainty, parts.for_negatives.uncertainty)
@@ -58,7 +58,7 @@ def test_batches_of_samples_are_joined_in_order():
 
 def test_deviation_is_the_unbiased_one():
     probs = torch.tensor([[[0.2, 0.8]], [[0.6, 0.4]], [[0.4, 0.6]]])
-    mean, deviation = moments(probs.log())
+    mean, deviation = moments(probs)
     torch.testing.assert_close(mean, torch.tensor([[0.4, 0.6]]))
     torch.testing.assert_close(deviation, torch.tensor([[0.2, 0.2]]))
 

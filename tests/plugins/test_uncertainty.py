@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
-from scipy import stats
+from scipy import special, stats
 
-from pseudobench import Context
-from pseudobench_uncertainty import Bald, Entropy, Margin
+from pseudobench import BenchError, Context
+from pseudobench.listeners import Listener
+from pseudobench.plugins import load_plugins
+from pseudobench.runner import Runner
+from pseudobench.spec import resolve
+from pseudobench.store import Store
+from pseudobench.testing import FakePool, contract
+from pseudobench_uncertainty import Augmented, Bald, Ensemble, Entropy, Margin
 from pseudobench_uncertainty.measures import mutual_information
 
 LOGITS = torch.randn(20, 5, generator=torch.Generator().manual_seed(0)).double()
@@ -67,3 +74,53 @@ def test_bald_is_the_mutual_information_of_sample_and_pass():
         table = joint[:, sample].numpy()
         independent = table.sum(0, keepdims=True) * table.sum(1, keepdims=True)
         assert score[sample].item() == pytest.approx(stats.entropy(table.ravel(), independent.ravel()) / math.log(3))
+
+
+@pytest.mark.parametrize(("estimator", "pass_of"), [(Ensemble, "members"), (Augmented, "views")])
+def test_mean_and_deviation_over_networks_or_views_are_numpys(estimator, pass_of):
+    pool = FakePool(40, 4)
+    found = estimator().estimate(pool, None, CONTEXT)
+    if pass_of == "members":
+        logits = np.stack([member.logits().double().numpy() for member in pool.members()])
+    else:
+        logits = np.concatenate([batch.double().numpy() for batch in pool.views(10, CONTEXT.seed_for("test-time"))], 1)
+    for estimate, temperature in ((found, 1), (found.for_negatives, 2)):
+        probs = special.softmax(logits / temperature, -1)
+        np.testing.assert_allclose(estimate.probs, probs.mean(0), atol=1e-6)
+        np.testing.assert_allclose(estimate.uncertainty, probs.std(0, ddof=1), atol=1e-6)
+
+
+@pytest.mark.parametrize("component", [Bald, Ensemble, Entropy, Margin, Augmented])
+def test_they_keep_the_contract(component):
+    for check in contract(component):
+        check()
+
+
+QUICK = {"recipe.epochs": 1, "recipe.steps": 15, "recipe.threads": 1, "loop.rounds": 2, "loop.settle": 0}
+
+
+def rounds_of(tmp_path, registry, method, **settings):
+    spec = resolve(registry, method=method, dataset="digits", seed=0, labels=100, settings={**QUICK, **settings})
+    (record,) = Runner(registry, load_plugins(), Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
+    assert record["status"] == "done", record["error"]
+    return record["rounds"]
+
+
+def test_an_ensemble_is_trained_in_every_round_but_the_last(tmp_path, registry):
+    rounds = rounds_of(tmp_path, registry, "ensemble+hard+ups", **{"ensemble.networks": 3})
+    assert [each["work"]["trained"] for each in rounds] == [3, 3, 1]
+    alone = rounds_of(tmp_path, registry, "supervised")
+    assert rounds[0]["test"] == alone[0]["test"]  # what is evaluated is the first of them, as for every method
+
+
+def test_folds_and_members_are_networks_of_their_own(tmp_path, registry):
+    settings = {"calibration.policy": "cross", "calibration.folds": 2, "ensemble.networks": 2}
+    rounds = rounds_of(tmp_path, registry, "ensemble+raps+set-argmax+ups", **settings)
+    assert [each["work"]["trained"] for each in rounds] == [4, 4, 1]
+
+
+def test_views_are_taken_of_images_alone(tmp_path, registry):
+    assert len(rounds_of(tmp_path, registry, "test-time+hard+ups")) == 3
+    head = {"network.tune": "head", "network.weights": "timm", "recipe.augment": "none"}
+    with pytest.raises(BenchError, match="'test-time' augments images, and --tune head has features"):
+        resolve(registry, method="test-time+hard+ups", dataset="digits", seed=0, labels=100, settings=head)

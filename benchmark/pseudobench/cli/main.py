@@ -58,8 +58,7 @@ class Bench(click.Group):
             plugins = load_plugins(bundled=False)
             plugins.each("bench_commands", cli=self)
             for broken in plugins.broken:
-                message = f"plugin {broken.name!r} ({broken.distribution} {broken.version}): {broken.error}"
-                warnings.warn(message, BenchWarning, stacklevel=2)
+                warnings.warn(f"{broken} is not in use: {broken.error}", BenchWarning, stacklevel=2)
 
 
 @click.command(

@@ -13,20 +13,12 @@ import torch
 from pseudobench.errors import PluginError, one_line
 from pseudobench.methods import STAGES
 from pseudobench.parameters import parameters
-from pseudobench.registry import check_component
+from pseudobench.registry import VERBS, check_component
 from pseudobench.testing.fakes import FakePool, fake_context
 from pseudobench.testing.stages import RESULTS, Inputs, outcome, tensors
 
 #: The method that makes a class a component, and of which kind.
-_KINDS = {
-    "fit": "scalings",
-    "calibrate": "set-predictors",
-    "estimate": "estimators",
-    "label": "labelers",
-    "select": "selectors",
-    "load": "datasets",
-    "execute": "executors",
-}
+_KINDS = {verb: kind for kind, (verb, _) in VERBS.items()}
 #: Samples and classes of the pool that a stage's time is taken on.
 _LARGE = (10_000, 100)
 

@@ -31,7 +31,10 @@ class FakePool:
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise PluginError(f"a pool has no {name!r}: it gives len(), logits() and samples(passes, seed), and no labels")
+        raise PluginError(
+            f"a pool has no {name!r}: it gives len(), logits(), samples(passes, seed), views(count, seed), members(), "
+            "and no labels"
+        )
 
     def logits(self) -> Tensor:
         """Always the same, ``float32 [N, C]``."""
@@ -42,6 +45,15 @@ class FakePool:
         noise = torch.Generator().manual_seed(seed)
         for batch in torch.split(self._logits, 32):
             yield batch + 0.5 * torch.randn(passes, *batch.shape, generator=noise).to(batch)
+
+    def views(self, count: int, seed: int) -> Iterator[Tensor]:
+        """As `samples`, with other noise."""
+        return self.samples(count, seed + 1)
+
+    def members(self) -> list[FakePool]:
+        """This pool, and others whose networks say something a little different."""
+        drawn = (torch.randn(self._logits.shape, generator=torch.Generator().manual_seed(k)) for k in (1, 2))
+        return [self, *(FakePool(logits=self._logits + noise.to(self._logits)) for noise in drawn)]
 
 
 def fake_context(classes: int = 5, *, seed: int = 0, round_: int = 1, rounds: int = 3) -> Context:

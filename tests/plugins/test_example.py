@@ -1,0 +1,109 @@
+"""A third party's distribution: built, installed into a fresh environment, and run from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parent / "example"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment. What these tests run with is seen from it, and what it installs is not seen from here."""
+
+    folder: Path
+
+    def run(self, program, *arguments, code=0):
+        command = [str(self.folder / "env" / "bin" / program), *map(str, arguments)]
+        variables = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PSEUDOBENCH_"))}
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=self.folder, env={**variables, "COLUMNS": "200"}, timeout=300
+        )
+        assert done.returncode == code, (command, done.stdout, done.stderr)
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    made = Environment(tmp_path_factory.mktemp("stranger"))
+    venv.create(made.folder / "env", symlinks=True, with_pip=True)
+    packages = Path(made.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    ours = sysconfig.get_path("purelib")  # torch is not downloaded again: our packages are added to its own
+    (packages / "ours.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
+    bench = made.folder / "env" / "bin" / "bench"
+    bench.write_text(f"#!{made.folder / 'env' / 'bin' / 'python'}\nfrom pseudobench.cli.main import main\nmain()\n")
+    bench.chmod(0o755)
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(environment):
+    """The environment with the wheel in it."""
+    source = environment.folder / "source"
+    shutil.copytree(EXAMPLE, source)  # building leaves files beside the source
+    build = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", environment.folder, source)
+    subprocess.run([sys.executable, "-m", "pip", "-q", *map(str, build)], check=True, capture_output=True, timeout=300)
+    (wheel,) = environment.folder.glob("*.whl")
+    assert wheel.name == "pseudobench_percentile-0.3.0-py3-none-any.whl"
+    assert "percentile" not in environment.run("bench", "plugins")
+    environment.run("pip", "install", "-q", "--no-deps", "--no-index", wheel)
+    return environment
+
+
+def test_it_is_listed_and_sound(installed):
+    plugins = installed.run("bench", "plugins", "--check")
+    (line,) = (line for line in plugins.splitlines() if "pseudobench-percentile 0.3.0" in line)
+    assert "percentile-labeling" in line
+    listed = installed.run("bench", "list", "percentile")
+    assert "step" in listed
+    assert "percentiles of the pool that each round adds" in listed
+    assert "percentile" in installed.run("bench", "plugin", "check", "pseudobench_percentile")
+
+
+def test_it_is_a_row_of_the_table_beside_ups(installed):
+    quick = ("--preset", "smoke", "--seeds", "2", "--set", "loop.rounds=2", "--set", "loop.settle=0")
+    methods = ("--methods", "ups,percentile-labeling")
+    table = installed.run("bench", "run", *methods, *quick, "--set", "percentile.step=30")
+    assert "percentile-labeling" in table
+    records = [json.loads(path.read_text()) for path in (installed.folder / "runs").glob("*-percentile-labeling-*")]
+    assert len(records) == 2
+    for record in records:
+        assert record["environment"]["plugins"]["percentile"] == "pseudobench-percentile 0.3.0"
+        shares = [each["selection"]["positive_share"] for each in record["rounds"][1:]]
+        assert shares == [pytest.approx(0.3, abs=0.01), pytest.approx(0.6, abs=0.01)]
+    markdown = installed.run("bench", "table", "--columns", "accuracy,positives", "--format", "markdown")
+    assert "| positives |" in markdown
+
+
+def test_its_parameters_are_checked(installed):
+    done = subprocess.run(
+        [
+            str(installed.folder / "env" / "bin" / "bench"),
+            "run",
+            "--methods",
+            "percentile-labeling",
+            "--set",
+            "percentile.step=0",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=installed.folder,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert "percentile.step" in done.stderr
+
+
+def test_taken_out_again_nothing_of_it_is_left(installed):
+    installed.run("pip", "uninstall", "-q", "-y", "pseudobench-percentile")
+    assert "percentile" not in installed.run("bench", "plugins", "--check")

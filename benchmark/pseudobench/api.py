@@ -49,11 +49,11 @@ def run(
     from pseudobench.cache import Cache
     from pseudobench.executors import check_jobs
     from pseudobench.experiment import experiment_from
+    from pseudobench.frames import frame
     from pseudobench.listeners import Listener
     from pseudobench.registry import installed
     from pseudobench.runner import Runner
     from pseudobench.store import Store
-    from pseudobench.tables import frame
 
     plugins, registry = installed()
     asked = {
@@ -81,9 +81,9 @@ def run(
 
 def load_results(results: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     """One row per run record below the folder: what was run, how it ended, and every column's raw value."""
+    from pseudobench.frames import frame
     from pseudobench.registry import installed
     from pseudobench.store import Store
-    from pseudobench.tables import frame
 
     _, registry = installed()
     return frame(Store(results_folder(results)).records(), registry)

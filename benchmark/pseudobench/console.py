@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +43,14 @@ def fail(text: str) -> None:
 
 
 def show_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", numbers_from: int | None = None
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    numbers_from: int | None = None,
+    bold: Collection[tuple[int, int]] = (),
 ) -> None:
-    """A table; columns from ``numbers_from`` on are numbers, flush right and never cut.
+    """A table; columns from ``numbers_from`` on are numbers, flush right and never cut. ``bold`` are rows and columns.
 
     Where they do not fit side by side, they are shown in several tables, each with the columns before them.
     """
@@ -61,8 +66,9 @@ def show_table(
                 table.add_column(escape(header[place]), no_wrap=numbers_from is not None)
             else:
                 table.add_column(escape(header[place]), justify="right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(escape(row[place]) for place in part))
+        for number, row in enumerate(rows):
+            cells = {place: escape(row[place]) for place in part}
+            table.add_row(*(f"[bold]{cell}[/]" if (number, place) in bold else cell for place, cell in cells.items()))
         target.print(table)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,15 +89,7 @@ class Store:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Every record below the folder, by path. Other JSON files (a figure's, say) may lie beside them."""
-        seen: dict[str, Path] = {}
-        for path in self._paths():
-            record = _read(path)
-            if record is None:
-                continue
-            first = seen.setdefault(record["run_id"], path)
-            if first != path:
-                raise BenchError(f"{first} and {path} are the same run; move one of them away")
-            yield record
+        return records_of([self])
 
     def find(self, text: str) -> dict[str, Any]:
         """The one record whose run id is ``text``, starts with it, or contains it."""
@@ -115,6 +107,23 @@ class Store:
         if not self.folder.is_dir():
             raise BenchError(f"there is no results folder {self.folder}; `bench run` makes one")
         return sorted(self.folder.rglob("*.json"))
+
+
+def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
+    """Every record of several folders. A file below two of them counts once; two files of one run are refused."""
+    read: set[str] = set()
+    seen: dict[str, Path] = {}
+    for store in stores:
+        for path in store._paths():
+            name = str(path) if is_far(path) else os.path.abspath(path)
+            record = None if name in read else _read(path)
+            read.add(name)
+            if record is None:
+                continue
+            first = seen.setdefault(record["run_id"], path)
+            if first is not path:
+                raise BenchError(f"{first} and {path} are the same run; move one of them away")
+            yield record
 
 
 def _write(path: Path, text: str) -> None:

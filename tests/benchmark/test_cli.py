@@ -88,7 +88,8 @@ def test_run_table_show_and_again(bench):
     table = bench("table", "runs", "--format", "csv", "--columns", "accuracy,coverage")
     lines = table.out.splitlines()
     assert lines[0].endswith(
-        "method,runs,not_done,accuracy,accuracy_half95,accuracy_n,coverage,coverage_half95,coverage_n"
+        "method,runs,not_done,accuracy,accuracy_half95,accuracy_n,accuracy_mark,"
+        "coverage,coverage_half95,coverage_n,coverage_mark"
     )
     assert len(lines) == 3
 

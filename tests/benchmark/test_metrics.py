@@ -7,7 +7,6 @@ import torch
 from torchmetrics.functional.classification import multiclass_calibration_error
 
 from pseudobench import metrics
-from pseudobench.tables import cell
 
 
 def case(n=500, classes=7):
@@ -44,10 +43,3 @@ def test_share_of_nothing_is_not_a_number_but_none():
     none = torch.zeros(2, 2, dtype=torch.bool)
     assert metrics.share(none, none) is None
     assert metrics.share(none, ~none) == 0.0
-
-
-def test_interval_is_students():
-    result = cell([0.90, 0.92, 0.97])
-    assert result.mean == pytest.approx(0.93)
-    assert result.half == pytest.approx(4.302653 * 0.0360555 / math.sqrt(3), rel=1e-5)
-    assert math.isnan(cell([0.5]).half)

@@ -25,6 +25,7 @@ from pseudobench import (
     hookspecs,
     param,
 )
+from pseudobench.frames import frame
 from pseudobench.listeners import Listener
 from pseudobench.networks import check_backbone
 from pseudobench.plugins import PluginInfo, load_plugins
@@ -32,7 +33,6 @@ from pseudobench.registry import Registry, build_registry
 from pseudobench.runner import Runner
 from pseudobench.spec import resolve
 from pseudobench.store import Store
-from pseudobench.tables import frame
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 

@@ -12,12 +12,14 @@ import ray
 from ray.cluster_utils import Cluster
 
 from pseudobench.cache import Cache
+from pseudobench.frames import frame, pick_columns
 from pseudobench.listeners import Listener
 from pseudobench.registry import installed
+from pseudobench.rendering import table_grid, to_markdown
 from pseudobench.runner import Runner
 from pseudobench.spec import resolve
 from pseudobench.store import Store, without_times
-from pseudobench.tables import frame, pick_columns, summarize, to_markdown
+from pseudobench.tables import summarize
 from pseudobench_ray import Ray
 
 QUICK = {"recipe.epochs": 30, "recipe.steps": 20, "recipe.threads": 1, "loop.rounds": 1}
@@ -90,7 +92,7 @@ def test_a_killed_worker_and_a_killed_node_change_nothing(cluster, tmp_path, reg
     assert listener.ended == len(asked)
     assert [without_times(each) for each in records] == [without_times(each) for each in expected]
     columns = pick_columns(registry, ("accuracy", "selected", "coverage"))
-    tables = [to_markdown(summarize(frame(each, registry), columns)) for each in (records, expected)]
+    tables = [to_markdown(table_grid(summarize(frame(each, registry), columns))) for each in (records, expected)]
     assert tables[0] == tables[1]
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from measuring import Row, seconds
 
 from pseudobench.cache import Cache
+from pseudobench.frames import frame, pick_columns
 from pseudobench.listeners import Listener
 from pseudobench.registry import installed
 from pseudobench.runner import Runner
 from pseudobench.spec import RunSpec, resolve
 from pseudobench.store import Store
-from pseudobench.tables import frame, pick_columns, summarize
+from pseudobench.tables import summarize
 
 #: One step on one image: what is left is the harness.
 NOTHING = {"recipe.epochs": 1, "recipe.steps": 1, "recipe.batch_size": 1, "recipe.threads": 1}

@@ -142,9 +142,9 @@ def command(
     with console.working("loading torch and timm"):
         from pseudobench.cache import Cache
         from pseudobench.executors import check_jobs
+        from pseudobench.frames import frame
         from pseudobench.runner import Runner
         from pseudobench.store import Store
-        from pseudobench.tables import frame
 
     store = Store(results_folder(experiment.results))
     listener = console.listener(quiet)

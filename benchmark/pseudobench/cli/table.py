@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
-from pseudobench.api import results_folder
+from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, where_from
 from pseudobench.experiment import parse_names
 from pseudobench.registry import installed
 
@@ -20,96 +19,92 @@ _EXAMPLES = """\b
 Examples:
   bench table
   bench table results/digits results/digits-ablation --columns accuracy,coverage,set-size
-  bench table --methods ups,ups-raps --format markdown
-  bench table --runs
+  bench table results --pivot --where evaluated-on=test --format latex
+  bench table --methods ups,ups-raps --labels 40 --where seed=0,1,2
+  bench table --runs --columns accuracy,nll
 """
+_RUN_COLUMNS = ("accuracy", "rounds", "seconds")
 
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("results", nargs=-1)
 @click.option("--columns", help="Columns; `bench list columns` has them all.")
 @click.option("--methods", help="Only these methods.")
-@click.option("--dataset", help="Only these datasets.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "markdown", "csv", "json"]),
-    default="terminal",
-    show_default=True,
-)
+@filter_options
+@click.option("--pivot", "pivoted", is_flag=True, help="A column for each dataset and label count. [accuracy]")
 @click.option("--runs", "each_run", is_flag=True, help="One row per run instead of means.")
+@format_option("terminal", "markdown", "latex", "html", "csv", "json")
 def command(
     results: tuple[str, ...],
     columns: str | None,
     methods: str | None,
     dataset: str | None,
-    format_: str,
+    labels: str | None,
+    where: tuple[str, ...],
+    pivoted: bool,
     each_run: bool,
+    format_: str,
 ) -> None:
-    """Tabulate the run records below the folders RESULTS: means over seeds with 95 % intervals."""
+    """Tabulate the run records below the folders RESULTS: means over seeds with 95 % intervals.
+
+    The best mean of a column is bold, and a dagger marks those that are not significantly worse: a test paired over
+    seeds, with Holm's correction. With too few seeds for that nothing is marked, and the caption says so.
+    """
     from pseudobench.errors import BenchError
-    from pseudobench.store import Store
-    from pseudobench.tables import frame, ordered
+    from pseudobench.frames import frame, ordered
 
+    if pivoted and each_run:
+        raise BenchError("--pivot and --runs: a column for each dataset, or a row for each run; take one of them")
     _, registry = installed()
-    stores = [Store(results_folder(folder)) for folder in results or (None,)]
-    runs = ordered(frame(chain.from_iterable(store.records() for store in stores), registry), registry)
-    for key, wanted in (("method", methods), ("dataset", dataset)):
-        if wanted:
-            names = parse_names(wanted, key)
-            for name in names:
-                if name not in set(runs[key]):
-                    raise BenchError(f"no run record has the {key} {name!r}; there are: {', '.join(set(runs[key]))}")
-            runs = runs[runs[key].isin(names)]
+    wanted = where_from(dataset, labels, where)
+    if methods:
+        wanted["method"] = parse_names(methods, "methods")
+    runs = ordered(frame(read_records(results, wanted), registry), registry, methods_first=pivoted)
     if each_run:
-        show_runs(runs, format_)
+        show_runs(runs, registry, columns, format_)
     else:
-        show_summary(runs, registry, columns, format_)
+        show_summary(runs, registry, columns, format_, pivoted=pivoted)
 
 
-def show_summary(runs: pd.DataFrame, registry: Registry, names: str | None = None, format_: str = "terminal") -> None:
+def show_summary(
+    runs: pd.DataFrame,
+    registry: Registry,
+    names: str | None = None,
+    format_: str = "terminal",
+    *,
+    pivoted: bool = False,
+) -> None:
     """Print the summary, and why runs failed if any did."""
     from pseudobench import console, tables
+    from pseudobench.frames import pick_columns
+    from pseudobench.rendering import table_grid
 
-    wanted = parse_names(names, "columns") if names else tables.DEFAULT_COLUMNS
-    table = tables.summarize(runs, tables.pick_columns(registry, wanted))
+    usual = ("accuracy",) if pivoted else tables.DEFAULT_COLUMNS
+    columns = pick_columns(registry, parse_names(names, "columns") if names else usual)
+    table = tables.pivot(runs, columns) if pivoted else tables.summarize(runs, columns)
     if format_ == "csv":
         click.echo(tables.to_values(table).to_csv(index=False), nl=False)
     elif format_ == "json":
         click.echo(tables.to_values(table).to_json(orient="records", indent=1))
-    elif format_ == "markdown":
-        click.echo(tables.to_markdown(table), nl=False)
     else:
-        numbers = len(table.keys)
-        console.show_table(table.header, table.texts(), title=tables.caption_line(table), numbers_from=numbers)
-        for column in table.columns:
+        show_grids([table_grid(table, "*" if format_ == "terminal" else "Bold")], format_)
+    if format_ == "terminal":
+        for column in dict.fromkeys(heading.column for heading in table.headings):
             console.say(f"  {column.name}: {column.description}")
         for run in runs[runs["status"] != "done"].itertuples():
             console.say(f"  {run.run_id}: {run.status}{': ' + run.error if isinstance(run.error, str) else ''}")
 
 
-def show_runs(runs: pd.DataFrame, format_: str) -> None:
-    """Print one row per run, raw values."""
-    from pseudobench import console
+def show_runs(runs: pd.DataFrame, registry: Registry, names: str | None, format_: str) -> None:
+    """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
+    from pseudobench.frames import ABOUT, pick_columns
+    from pseudobench.rendering import runs_grid
 
+    columns = pick_columns(registry, parse_names(names, "columns") if names else _RUN_COLUMNS)
+    raw = runs[[*ABOUT, *(column.name for column in columns)]] if names else runs
     if format_ == "csv":
-        click.echo(runs.to_csv(index=False), nl=False)
+        click.echo(raw.to_csv(index=False), nl=False)
     elif format_ == "json":
-        click.echo(runs.to_json(orient="records", indent=1))
+        click.echo(raw.to_json(orient="records", indent=1))
     else:
-        header = ["run", "status", "accuracy", "rounds", "seconds"]
-        rows = [
-            [
-                str(run.run_id),
-                str(run.status),
-                f"{run.accuracy:.4f}",
-                f"{run.rounds:.0f}",
-                f"{run.seconds:.1f}",
-            ]
-            for run in runs.itertuples()
-        ]
-        if format_ == "markdown":
-            lines = ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
-            click.echo("\n".join(lines))
-        else:
-            console.show_table(header, rows, numbers_from=2)
+        show_grids([runs_grid(runs, columns)], format_)

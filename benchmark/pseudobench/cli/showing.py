@@ -1,0 +1,78 @@
+"""What commands that show results share: options that pick records, and grids in the format asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pseudobench.api import results_folder
+from pseudobench.experiment import parse_labels, parse_names
+
+if TYPE_CHECKING:
+    from pseudobench.filters import Record
+    from pseudobench.rendering import Grid
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--dataset``, ``--labels`` and ``--where``."""
+    for option in (
+        click.option(
+            "--where",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Only runs with this, such as backbone=cnn13, seed=0,1 or ups.tau_p=0.8; repeatable.",
+        ),
+        click.option("--labels", help="Only these label counts."),
+        click.option("--dataset", help="Only these datasets."),
+    ):
+        command = option(command)
+    return command
+
+
+def format_option(*formats: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--format``."""
+    return click.option("--format", "format_", type=click.Choice(formats), default=formats[0], show_default=True)
+
+
+def where_from(dataset: str | None, labels: str | None, where: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The filters that the options ask for."""
+    from pseudobench.filters import parse_where
+
+    wanted = parse_where(where)
+    if dataset:
+        wanted["dataset"] = parse_names(dataset, "dataset")
+    if labels:
+        wanted["labels"] = tuple(str(count) for count in parse_labels(labels))
+    return wanted
+
+
+def read_records(folders: Sequence[str], where: dict[str, tuple[str, ...]]) -> list[Record]:
+    """The records below the folders that are wanted."""
+    from pseudobench.filters import matching
+    from pseudobench.store import Store, records_of
+
+    return matching(records_of(Store(results_folder(folder)) for folder in folders or (None,)), where)
+
+
+def show_grids(grids: Sequence[Grid], format_: str) -> None:
+    """Print tables for people."""
+    from pseudobench import console, rendering
+    from pseudobench.marks import NEAR
+
+    if format_ == "html":
+        click.echo(rendering.to_html(grids), nl=False)
+    elif format_ == "terminal":
+        signs = {"best": "* ", "near": f"{NEAR} ", "": ""}
+        for grid in grids:
+            rows = [[signs[cell.mark] + cell.text for cell in row] for row in grid.rows]
+            bold = {
+                (number, place)
+                for number, row in enumerate(grid.rows)
+                for place, cell in enumerate(row)
+                if cell.mark == "best"
+            }
+            console.show_table(grid.flat_header, rows, title=grid.caption, numbers_from=grid.keys, bold=bold)
+    else:
+        click.echo("\n".join(rendering.TEXTS[format_](grid) for grid in grids), nl=False)

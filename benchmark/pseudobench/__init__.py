@@ -2,10 +2,10 @@
 
 Everything a plugin needs is here, or in the modules `pseudobench.conformal`, `pseudobench.selection` and
 `pseudobench.estimation` (tensor maths; importing them imports torch), and for executors `pseudobench.executors` and
-`pseudobench.queue`. `run` and `load_results` are for notebooks.
+`pseudobench.queue`. `run`, `load_results` and `compare` are for notebooks.
 """
 
-from pseudobench.api import load_results, run
+from pseudobench.api import compare, load_results, run
 from pseudobench.columns import Column, last_round, numbers_of
 from pseudobench.errors import BenchError, BenchWarning, Detached, PluginError, RunError
 from pseudobench.hookspecs import hookimpl

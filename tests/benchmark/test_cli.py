@@ -231,7 +231,7 @@ def test_plugins_are_listed_with_their_state(bench):
 
 
 def test_every_command_has_help_with_examples(bench):
-    for command in ("run", "table", "show", "list", "plugins"):
+    for command in ("run", "table", "compare", "show", "list", "plugins"):
         assert "Example" in bench(command, "--help").out
     assert bench("--version").out.startswith("bench, version ")
 
@@ -248,7 +248,9 @@ def test_an_interrupt_says_how_to_go_on(bench, monkeypatch):
     assert "the same command goes on with the rest" in outcome.err
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["list", "raps"], ["plugins"], ["run", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["list"], ["list", "raps"], ["plugins"], ["run", "--help"], ["compare", "--help"]]
+)
 def test_torch_is_not_imported_where_it_is_not_needed(arguments):
     code = (
         "import sys\nfrom pseudobench.cli.main import main\n"

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import records, save
 
-from pseudobench.rendering import Grid, Shown, escape_latex, to_html, to_latex, to_markdown
+from pseudobench.grids import Grid, Shown
+from pseudobench.rendering import escape_latex, to_html, to_latex, to_markdown
 
 WILD = "a|b <i>&amp; 50 % of x_1 $~^\\{}# ± –"
 GRID = Grid(

@@ -13,9 +13,10 @@ from ray.cluster_utils import Cluster
 
 from pseudobench.cache import Cache
 from pseudobench.frames import frame, pick_columns
+from pseudobench.grids import table_grid
 from pseudobench.listeners import Listener
 from pseudobench.registry import installed
-from pseudobench.rendering import table_grid, to_markdown
+from pseudobench.rendering import to_markdown
 from pseudobench.runner import Runner
 from pseudobench.spec import resolve
 from pseudobench.store import Store, without_times

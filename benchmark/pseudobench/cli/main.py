@@ -16,6 +16,7 @@ COMMANDS = {
     "run": ("pseudobench.cli.run", "Run methods on a dataset and show the table."),
     "status": ("pseudobench.cli.status", "Show what of an experiment is done, running, failed or missing."),
     "table": ("pseudobench.cli.table", "Tabulate run records."),
+    "compare": ("pseudobench.cli.compare", "Test whether methods differ, paired over seeds."),
     "show": ("pseudobench.cli.show", "Show one run, round by round."),
     "data": ("pseudobench.cli.data", "Show where datasets are, and prepare them."),
     "cache": ("pseudobench.cli.cache", "Show what is kept to be reused, and what that saved."),

@@ -12,7 +12,7 @@ from pseudobench.experiment import parse_labels, parse_names
 
 if TYPE_CHECKING:
     from pseudobench.filters import Record
-    from pseudobench.rendering import Grid
+    from pseudobench.grids import Grid
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:

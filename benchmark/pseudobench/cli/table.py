@@ -77,7 +77,7 @@ def show_summary(
     """Print the summary, and why runs failed if any did."""
     from pseudobench import console, tables
     from pseudobench.frames import pick_columns
-    from pseudobench.rendering import table_grid
+    from pseudobench.grids import table_grid
 
     usual = ("accuracy",) if pivoted else tables.DEFAULT_COLUMNS
     columns = pick_columns(registry, parse_names(names, "columns") if names else usual)
@@ -98,7 +98,7 @@ def show_summary(
 def show_runs(runs: pd.DataFrame, registry: Registry, names: str | None, format_: str) -> None:
     """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
     from pseudobench.frames import ABOUT, pick_columns
-    from pseudobench.rendering import runs_grid
+    from pseudobench.grids import runs_grid
 
     columns = pick_columns(registry, parse_names(names, "columns") if names else _RUN_COLUMNS)
     raw = runs[[*ABOUT, *(column.name for column in columns)]] if names else runs

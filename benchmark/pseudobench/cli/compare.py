@@ -1,0 +1,64 @@
+"""``bench compare``."""
+
+from __future__ import annotations
+
+import click
+
+from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, where_from
+from pseudobench.registry import installed
+
+_EXAMPLES = """\b
+Examples:
+  bench compare ups ups-raps
+  bench compare supervised --results results/digits
+  bench compare ups ups-raps pl --results results --where evaluated-on=test --metric ece
+  bench compare ups-raps:calibration=held-out ups-raps:calibration=cross
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("methods", nargs=-1, required=True)
+@click.option(
+    "--results", multiple=True, metavar="FOLDER", help="Run records; repeatable. [runs, or PSEUDOBENCH_RESULTS]"
+)
+@click.option("--metric", default="accuracy", show_default=True, help="A column; `bench list columns` has them all.")
+@filter_options
+@format_option("terminal", "markdown", "latex", "html", "csv", "json")
+def command(
+    methods: tuple[str, ...],
+    results: tuple[str, ...],
+    metric: str,
+    dataset: str | None,
+    labels: str | None,
+    where: tuple[str, ...],
+    format_: str,
+) -> None:
+    """Compare METHODS with the first of them; with one, all others with it.
+
+    Runs are paired by seed, within one dataset, label count, backbone, preset and set of test images. What is tested is
+    the mean difference, by a sign-flip test that is exact for up to 20 seeds and needs no normal distribution; Holm's
+    correction is over all comparisons shown. Below 6 seeds that test cannot reach 5 %, so there is no p-value.
+
+    METHOD:KEY=VALUE[:KEY=VALUE] are the runs of a method with certain settings. Without, runs with different
+    settings are compared each by themselves.
+    """
+    from pseudobench import comparisons, console
+    from pseudobench.frames import pick_columns
+    from pseudobench.grids import comparison_grid
+    from pseudobench.verdicts import sentence
+
+    _, registry = installed()
+    (column,) = pick_columns(registry, [metric])
+    records = read_records(results, where_from(dataset, labels, where))
+    found = comparisons.compare_records(records, methods, column, registry)
+    if format_ == "csv":
+        click.echo(comparisons.to_values(found).to_csv(index=False), nl=False)
+    elif format_ == "json":
+        click.echo(comparisons.to_values(found).to_json(orient="records", indent=1))
+    else:
+        show_grids([comparison_grid(found)], format_)
+    if format_ in ("terminal", "markdown"):
+        bullet = "- " if format_ == "markdown" else ""
+        console.say()
+        for each in found:
+            console.say(bullet + sentence(each))

@@ -1,0 +1,216 @@
+"""Comparisons: what is paired with what, and that what is said is what scipy finds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_up import record, records, save
+from scipy import stats
+
+import pseudobench
+from pseudobench import BenchError
+from pseudobench.comparisons import compare_records, to_values
+from pseudobench.frames import pick_columns
+from pseudobench.verdicts import sentence
+
+NOISE = np.random.default_rng(0).normal(0, 0.01, size=(3, 10))
+UPS, PL, SUPERVISED = (0.9 + NOISE[0]).tolist(), (0.88 + NOISE[1]).tolist(), (0.895 + NOISE[2]).tolist()
+
+
+def compare(registry, names, *groups, metric="accuracy"):
+    (column,) = pick_columns(registry, [metric])
+    return compare_records([each for group in groups for each in group], names, column, registry)
+
+
+def test_numbers_are_scipys_with_bonferroni_on_the_smaller_of_two(registry):
+    rows = to_values(
+        compare(
+            registry,
+            ["ups", "pl", "supervised"],
+            records("ups", UPS),
+            records("pl", PL),
+            records("supervised", SUPERVISED),
+        )
+    )
+    assert list(rows["method"]) == ["pl", "supervised"]
+    for row, values in zip(rows.to_dict("records"), (PL, SUPERVISED), strict=True):
+        theirs = stats.ttest_rel(values, UPS)
+        assert row["difference"] == pytest.approx(np.mean(values) - np.mean(UPS))
+        assert (row["low95"], row["high95"]) == pytest.approx(tuple(theirs.confidence_interval()))
+        assert row["p_t"] == pytest.approx(theirs.pvalue)
+        signs = stats.permutation_test((np.subtract(values, UPS),), np.mean, permutation_type="samples")
+        assert row["p"] == pytest.approx(signs.pvalue)
+        assert row["seeds"] == 10
+    smaller, larger = sorted(rows["p"])
+    assert sorted(rows["p_holm"]) == pytest.approx([2 * smaller, max(2 * smaller, larger)])
+
+
+def test_the_line_says_it_in_words(registry):
+    baseline = [0.5 + 0.01 * seed for seed in range(10)]
+    groups = records("ups", baseline), records("pl", [value - 0.125 for value in baseline])
+    (found,) = compare(registry, ["ups", "pl"], *groups)
+    assert sentence(found) == (
+        "The accuracy of pl is 12.50 points below that of ups on digits with 40 labels (95 % interval 12.50 to 12.50, "
+        "10 seeds, p = 0.002): a real difference at this budget, for the worse."
+    )
+    (found,) = compare(registry, ["pl", "ups"], *groups)
+    assert "ups is 12.50 points above that of pl" in sentence(found)
+    assert sentence(found).endswith("for the better.")
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("ece", "ece of pl is 10.00 points above that of ups"),
+        ("nll", "nll of pl is 0.500 above that of ups"),
+    ],
+)
+def test_lower_is_better_where_it_is(registry, metric, said):
+    groups = [
+        [record(method, seed, 0.5, ece=ece, nll=nll) for seed in range(6)]
+        for method, ece, nll in (("ups", 0.25, 1.0), ("pl", 0.35, 1.5))
+    ]
+    (found,) = compare(registry, ["ups", "pl"], *groups, metric=metric)
+    assert said in sentence(found)
+    assert sentence(found).endswith("a real difference at this budget, for the worse.")
+
+
+def test_no_difference_is_not_called_one(registry):
+    (found,) = compare(registry, ["ups", "pl"], records("ups", UPS), records("pl", (0.9 + NOISE[1]).tolist()))
+    assert found.p > 0.05
+    assert sentence(found).endswith("no difference that these seeds can show.")
+    assert " below to " in sentence(found)
+
+
+def test_few_seeds_get_an_interval_and_no_p_value(registry):
+    (found,) = compare(registry, ["ups", "pl"], records("ups", UPS[:5]), records("pl", PL[:5]))
+    assert found.p is None
+    assert found.paired.difference.half > 0
+    assert sentence(found).endswith("5 seeds): too few seeds for a test, 6 are needed.")
+    (found,) = compare(registry, ["ups", "pl"], records("ups", UPS[:1]), records("pl", PL[:1]))
+    assert "(1 seed)" in sentence(found)
+
+
+def test_seeds_that_could_do_for_one_comparison_may_not_for_several(registry):
+    """Six seeds all in favour: 2 / 64 by itself, not below 5 % twice."""
+    groups = [records(method, [0.9 - shift] * 6) for method, shift in (("ups", 0), ("pl", 0.1), ("supervised", 0.2))]
+    assert "a real difference" in sentence(compare(registry, ["ups", "pl"], *groups)[0])
+    for found in compare(registry, ["ups", "pl", "supervised"], *groups):
+        assert found.p == 4 / 64
+        assert sentence(found).endswith("too few seeds for 2 comparisons at once, 7 are needed.")
+
+
+def test_only_runs_of_the_same_seed_are_pairs(registry):
+    """Seeds in any order; a failed one, one that is alone, and those without a value are left out and counted."""
+    ups = [record("ups", seed, 0.5 + seed / 100) for seed in reversed(range(8))]
+    pl = [record("pl", seed, 0.25 + seed / 100) for seed in range(2, 9)] + [record("pl", 1, None)]
+    (found,) = compare(registry, ["ups", "pl"], ups, pl)
+    assert found.paired.difference.n == 6
+    assert found.paired.difference.mean == pytest.approx(-0.25)
+    assert found.paired.difference.half == pytest.approx(0, abs=1e-12)
+    assert found.unpaired == 3
+    assert "Seeds left out because only one of the two has a value: 3." in sentence(found)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"labels": 100}, {"backbone": "cnn13"}, {"preset": "smoke"}, {"validation": True}, {"dataset": "cifar10"}],
+)
+def test_runs_from_different_places_are_never_paired(registry, other):
+    other = {"labels": 1000 if other.get("dataset") else 40, **other}
+    with pytest.raises(BenchError, match="have no runs that differ in the method alone"):
+        compare(registry, ["ups", "pl"], records("ups", UPS), records("pl", PL, **other))
+    both = compare(
+        registry, ["ups", "pl"], *(records(name, UPS, **more) for name in ("ups", "pl") for more in ({}, other))
+    )
+    assert len(both) == 2
+    assert {found.paired.difference.mean for found in both} == {0.0}
+
+
+def test_settings_are_compared_each_by_itself(registry):
+    groups = [
+        records("ups", UPS),
+        records("ups-raps", PL),
+        records("ups-raps", SUPERVISED, settings={"calibration.policy": "cross"}),
+        records("ups-raps", UPS, settings={"platt.smoothing": False}),
+    ]
+    found = compare(registry, ["ups", "ups-raps"], *groups)
+    assert [each.names[0] for each in found] == [
+        "ups-raps (calibration=cross)",
+        "ups-raps (calibration=held-out, platt.smoothing=False)",
+        "ups-raps (calibration=held-out, platt.smoothing=True)",
+    ]
+    assert [each.means[0].mean for each in found] == pytest.approx([np.mean(SUPERVISED), np.mean(UPS), np.mean(PL)])
+    one, other = "ups-raps:calibration=held-out:platt.smoothing=true", "ups-raps:calibration=cross"
+    (found,) = compare(registry, [one, other], *groups)
+    assert found.names == ("ups-raps (calibration=cross)", "ups-raps (calibration=held-out, platt.smoothing=True)")
+
+
+def test_methods_trained_differently_are_compared_only_if_that_is_asked_for(registry):
+    groups = records("ups", UPS), records("pl", PL, settings={"recipe.lr": 0.05})
+    with pytest.raises(BenchError, match=r"say so: bench compare ups:recipe.lr=0.1 pl:recipe.lr=0.05$"):
+        compare(registry, ["ups", "pl"], *groups)
+    (found,) = compare(registry, ["ups:recipe.lr=0.1", "pl:recipe.lr=0.05"], *groups)
+    assert sentence(found).endswith("They were also trained differently: recipe.lr=0.05 against recipe.lr=0.1.")
+    third = records("ups", SUPERVISED, settings={"recipe.lr": 0.05})
+    (found,) = compare(registry, ["ups", "pl"], *groups, third)
+    assert found.means[1].mean == pytest.approx(np.mean(SUPERVISED))
+
+
+def test_pairs_with_other_images_labeled_are_refused(registry):
+    groups = records("ups", UPS), records("pl", PL)
+    groups[1][3]["split"] = {**groups[1][3]["split"], "sha256": "0" * 64}
+    with pytest.raises(BenchError, match="pl and ups on digits: their runs with seed 3 had different images labeled"):
+        compare(registry, ["ups", "pl"], *groups)
+
+
+def test_one_name_is_compared_with_everything_that_has_the_same_labels(registry):
+    groups = [records(name, UPS) for name in ("fully-supervised", "ups-raps", "pl", "ups")]
+    assert [found.names for found in compare(registry, ["pl"], *groups)] == [("ups", "pl"), ("ups-raps", "pl")]
+    (found,) = compare(registry, ["pl", "fully-supervised"], *groups)
+    assert sentence(found).endswith("fully-supervised has all labels.")
+
+
+def test_the_command_and_the_function_say_the_same(bench):
+    save(
+        Path("runs"),
+        records("ups", UPS, labels=100),
+        records("ups", UPS),
+        records("pl", PL),
+        records("pl", PL, labels=100),
+    )
+    rows = json.loads(bench("compare", "ups", "pl", "--labels", "100", "--format", "json").out)
+    frame = pseudobench.compare("ups,pl", "runs", where={"labels": 100})
+    assert json.loads(frame.to_json(orient="records")) == rows
+    assert len(rows) == 1
+    assert len(pseudobench.compare(["ups", "pl"], ["runs"])) == 2
+    for format_ in ("terminal", "markdown", "latex", "html", "csv"):
+        outcome = bench("compare", "ups", "pl", "--format", format_)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert "100" in outcome.out
+    assert bench("compare", "ups", "pl").out.count("The accuracy of pl is") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("ups", "upps"), "no run record has the method 'upps'"),
+        (("ups:tau=1", "pl"), "no run record says anything of 'tau'"),
+        (("ups:ups.tau_p=0.9", "pl"), "no run record has the ups.tau_p '0.9'; there are: 0.7"),
+        (("ups",), "ups and no other method"),
+        (("ups", "ups"), "ups and ups have no runs that differ"),
+        (("ups", "pl", "--metric", "acc"), "there is no column 'acc'"),
+        (("ups", "pl", "--results", "elsewhere"), "there is no results folder elsewhere"),
+    ],
+)
+def test_mistakes_are_one_line(bench, arguments, message):
+    save(Path("runs"), records("ups", UPS[:2]))
+    if len(arguments) > 1 and arguments[1] == "pl":
+        save(Path("runs"), records("pl", PL[:2]))
+    outcome = bench("compare", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1

@@ -26,9 +26,12 @@ from pseudobench.protocols import (
     SetPredictor,
 )
 from pseudobench.spec import RunSpec, choices_of
-from pseudobench.types import Context, Dataset, Estimate, PredictionSets, PseudoLabels, Selection
+from pseudobench.splits import shuffled
+from pseudobench.types import MULTI, SINGLE, Context, Dataset, Estimate, PredictionSets, PseudoLabels, Selection
 
 __all__ = [
+    "MULTI",
+    "SINGLE",
     "Backbone",
     "BenchError",
     "BenchWarning",
@@ -57,10 +60,12 @@ __all__ = [
     "SetPredictor",
     "Value",
     "choices_of",
+    "compare",
     "hookimpl",
     "last_round",
     "load_results",
     "numbers_of",
     "param",
     "run",
+    "shuffled",
 ]

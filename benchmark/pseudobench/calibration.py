@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from pseudobench.protocols import Fold
+from pseudobench.types import MULTI
 
 if TYPE_CHECKING:
     from pseudobench.pool import NetworkPool
@@ -38,6 +39,7 @@ def _training_data(run: Run, networks: Networks, pool: NetworkPool, selection: S
     images, labels = run.images(run.split.labeled), run.data.train_labels[list(run.split.labeled)]
     if selection is not None:
         used = selection.positive.any(1)
+        chosen = selection.positive[used]
         images = torch.cat([images, run.images(run.split.unlabeled)[used]])
-        labels = torch.cat([labels, selection.positive[used].int().argmax(1)])
+        labels = torch.cat([labels, chosen if run.data.task == MULTI else chosen.int().argmax(1)])
     return Fold(run.pool(networks.main, images), labels, pool)

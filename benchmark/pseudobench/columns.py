@@ -31,6 +31,12 @@ def last_round(record: Record) -> Record:
     return last
 
 
+def headline(round_: Record) -> tuple[str, float]:
+    """The measure that a round is judged by, and its value: accuracy, or where samples have several classes, mAP."""
+    test = round_["test"]
+    return ("accuracy", test["accuracy"]) if "accuracy" in test else ("mAP", test["map"])
+
+
 def numbers_of(round_: Mapping[str, Any]) -> dict[str, float]:
     """Every single number of a round's record, as trackers log them: ``test/accuracy``, ``seconds/fit``."""
     found: dict[str, float] = {}
@@ -56,8 +62,36 @@ def _temperature(record: Record) -> float | None:
     return value
 
 
+def _least_covered(record: Record) -> float | None:
+    found = (last_round(record).get("selection") or {}).get("test_class_coverage") or []
+    return min((share for share in found if share is not None), default=None)
+
+
+#: The largest set sizes of the groups that coverage is compared over (those of the RAPS paper).
+_SIZES = (1, 3, 10, 100)
+
+
+def _violation(record: Record) -> float | None:
+    """Size-stratified coverage violation: how far coverage is from its level in the group where it is furthest."""
+    pairs = (last_round(record).get("selection") or {}).get("test_by_size")
+    if not pairs:
+        return None
+    spec = record["spec"]
+    level = 1 - spec["settings"][spec["stages"]["sets"]]["alpha"]
+    groups: dict[int, list[int]] = {}
+    for size, (count, hits) in enumerate(pairs):
+        total = groups.setdefault(sum(size > edge for edge in _SIZES), [0, 0])
+        total[0] += count
+        total[1] += hits
+    return max(abs(hits / count - float(level)) for count, hits in groups.values() if count)
+
+
 COLUMNS = (
     Column("accuracy", "test accuracy of the last network, %", _of("test", "accuracy"), True, 100),
+    Column("map", "mean average precision on the test set, %", _of("test", "map"), True, 100),
+    Column("f1-micro", "F1 over all classes of all test samples, %", _of("test", "f1_micro"), True, 100),
+    Column("f1-macro", "F1 on the test set, averaged over classes, %", _of("test", "f1_macro"), True, 100),
+    Column("exact-match", "test samples with every class right, %", _of("test", "exact_match"), True, 100),
     Column("nll", "negative log-likelihood on the test set", _of("test", "nll"), False, digits=3),
     Column("ece", "expected calibration error on the test set, 15 bins, %", _of("test", "ece"), False, 100),
     Column("rounds", "trained networks, the first included", lambda record: len(record["rounds"]), digits=1),
@@ -93,6 +127,15 @@ COLUMNS = (
         100,
         1,
     ),
+    Column(
+        "class-coverage",
+        "test samples of the least covered class whose set holds it, %",
+        _least_covered,
+        None,
+        100,
+        1,
+    ),
+    Column("sscv", "size-stratified violation of coverage on the test set, %", _violation, False, 100, 1),
     Column("set-size", "mean size of the pool's sets", _of("selection", "set_size")),
     Column(
         "empty-sets",

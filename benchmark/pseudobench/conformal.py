@@ -40,6 +40,13 @@ def ranks(probs: Tensor, labels: Tensor) -> Tensor:
     return ((probs > own) | ((probs == own) & earlier)).sum(1)
 
 
+def class_ranks(probs: Tensor) -> Tensor:
+    """The rank (from 0) of every class among ``probs [n, C]``, ``int64 [n, C]``; ties go to the lower index."""
+    order = probs.sort(dim=1, descending=True, stable=True).indices
+    places = torch.arange(probs.shape[1], device=probs.device).expand_as(order)
+    return torch.empty_like(order).scatter_(1, order, places)
+
+
 def ranked_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int, ranks_: int | None = None) -> tuple[Tensor, Tensor]:
     """Eq. 2 by rank: the probabilities from high to low and the score at each rank, both ``[n, C]``.
 
@@ -84,6 +91,17 @@ def _label_scores(probs: Tensor, labels: Tensor, u: Tensor, lam: float, k_reg: i
     before = mass.masked_fill(rank == 0, 0.0)
     # In the order of `ranked_scores`, to the last bit: a point must be in the set that its own score is the edge of.
     return (u[:, None] * own + before + lam * (rank + 1 - k_reg).clamp(min=0).to(probs.dtype))[:, 0]
+
+
+def own_scores(scores: Tensor, labels: Tensor) -> Tensor:
+    """The score of each sample's label, ``[n]``, from those of all classes ``[n, C]``.
+
+    Of several labels, ``bool [n, C]``, it is the largest: a threshold at or above it has them all inside. A sample
+    without a label is inside any set.
+    """
+    if labels.ndim == 1:
+        return scores.gather(1, labels[:, None])[:, 0]
+    return scores.masked_fill(~labels, -math.inf).amax(1)
 
 
 #: Probabilities to work on at a time: few enough to stay in the processor's cache, enough for its cores.

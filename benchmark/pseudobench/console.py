@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
+from pseudobench.columns import headline
 from pseudobench.listeners import Listener
 from pseudobench.listeners import Progress as Shown
 
@@ -106,7 +107,12 @@ def _outcome(record: Mapping[str, Any]) -> str:
     if record["status"] != "done":
         return f"FAILED: {record['error']['message']}"
     last = record["rounds"][-1]
-    return f"accuracy {100 * last['test']['accuracy']:.2f} %, {last['round'] + 1} trainings, {record['seconds']:.1f} s"
+    return f"{_measured(last)}, {last['round'] + 1} trainings, {record['seconds']:.1f} s"
+
+
+def _measured(round_: Mapping[str, Any]) -> str:
+    name, value = headline(round_)
+    return f"{name} {100 * value:.2f} %"
 
 
 class PlainProgress(Listener):
@@ -131,7 +137,7 @@ class PlainProgress(Listener):
         """Say how the round went."""
         selection = round_["selection"]
         chosen = f", {selection['positive_samples']} of {selection['pool']} labeled" if selection else ""
-        note(f"  {spec.run_id} round {round_['round']}: accuracy {100 * round_['test']['accuracy']:.2f} %{chosen}")
+        note(f"  {spec.run_id} round {round_['round']}: {_measured(round_)}{chosen}")
 
     def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
         """Say how the run ended."""
@@ -155,7 +161,7 @@ class LiveProgress(Listener):
         self._runs: TaskID | None = None
         self._features: TaskID | None = None
         self._current: dict[str, TaskID] = {}
-        self._accuracy: dict[str, str] = {}
+        self._last: dict[str, str] = {}
         self._shares: dict[str, float] = {}
 
     def experiment_started(self, total: int, finished_before: int) -> None:
@@ -183,14 +189,14 @@ class LiveProgress(Listener):
 
     def epoch_finished(self, spec: RunSpec, progress: Shown) -> None:
         """Move the bars."""
-        last = self._accuracy.get(spec.run_id, "")
+        last = self._last.get(spec.run_id, "")
         now = f"round {progress.round}/{progress.rounds} epoch {progress.epoch}/{progress.epochs}{last}"
         self._progress.update(self._current[spec.run_id], completed=progress.share, note=now)
         self._move(spec, progress.share)
 
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
-        """Remember the round's accuracy."""
-        self._accuracy[spec.run_id] = f", last {100 * round_['test']['accuracy']:.2f} %"
+        """Remember how good the round was."""
+        self._last[spec.run_id] = f", last {_measured(round_)}"
 
     def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
         """Leave a line above the bars."""

@@ -14,8 +14,9 @@ from timm.optim import param_groups_weight_decay  # type: ignore[attr-defined]
 from pseudobench.augment import Augmentation
 from pseudobench.dropout import FastDropout
 from pseudobench.errors import RunError
-from pseudobench.losses import single_label_loss
+from pseudobench.losses import binary_cross_entropy, single_label_loss
 from pseudobench.seeds import derive_seed, seeded
+from pseudobench.types import MULTI, SINGLE
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
@@ -36,6 +37,12 @@ class TrainingSet:
     rows: Tensor
     positive: Tensor
     negative: Tensor
+    task: str = SINGLE
+
+    @property
+    def leading(self) -> Tensor:
+        """Which samples others are matched with, ``bool [M]``: those with a positive; of several classes, all."""
+        return self.positive.any(1) | (self.task == MULTI)
 
 
 class Training:
@@ -61,6 +68,7 @@ class Training:
         self._positive, self._negative = data.positive.to(self._device), data.negative.to(self._device)
         self._images = data.images.to(self._device)  # whole, once: batches are gathered where they are used
         self._rows = data.rows.to(self._device)
+        self._loss = binary_cross_entropy if data.task == MULTI else single_label_loss
         self._forward: Any = torch.compile(network) if recipe.compile else network
         self._dropout = nullcontext if recipe.compile else FastDropout  # compiled code draws by itself
 
@@ -83,7 +91,7 @@ class Training:
         mixed = self._device.type == "cuda"
         with torch.autocast(self._device.type, torch.bfloat16, enabled=mixed), self._dropout():
             logits = self._forward(inputs)
-        loss = single_label_loss(logits.float(), self._positive[rows], self._negative[rows])
+        loss = self._loss(logits.float(), self._positive[rows], self._negative[rows])
         self._optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         self._optimizer.step()
@@ -149,7 +157,7 @@ def fit(
 
 def pass_length(data: TrainingSet) -> int:
     """Samples in one pass: those with positives are repeated to match those with negatives alone (as in UPS)."""
-    positives = int(data.positive.any(1).sum())
+    positives = int(data.leading.sum())
     return max(positives, len(data.positive) - positives) + len(data.positive) - positives
 
 
@@ -157,8 +165,8 @@ class Stream:
     """Row indices of batch after batch, ``int64 [batch_size]``, pass after pass without end."""
 
     def __init__(self, data: TrainingSet, batch_size: int, generator: Generator) -> None:
-        has_positive = data.positive.any(1)
-        self._positives, self._negatives = has_positive.nonzero()[:, 0], (~has_positive).nonzero()[:, 0]
+        leading = data.leading
+        self._positives, self._negatives = leading.nonzero()[:, 0], (~leading).nonzero()[:, 0]
         self._batch_size, self._generator = batch_size, generator
         self.waiting = torch.empty(0, dtype=torch.int64)
 

@@ -45,6 +45,7 @@ def network_key(run: Run, rows: Tensor, targets: tuple[Tensor, Tensor], seed_of_
             "seeds": [seed_of_network, seed_of_fit],
             "data": run.data.digest,
             "samples": digest(rows, *targets),
+            "task": run.data.task,
             "code": code_of(run.registry, run.spec.backbone),
             "versions": {name: version_of(name) for name in ("torch", "torchvision", "timm", "numpy")},
             "device": _device(run.device),

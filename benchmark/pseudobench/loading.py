@@ -80,11 +80,11 @@ class Loader:
         key = spec.dataset, spec.evaluates_on, label_budget(spec, seen)
         if key not in self._checked:
             self._checked.add(key)
-            check_budget(spec.dataset, seen.train_labels.tolist(), key[2])
+            check_budget(spec.dataset, seen.strata, key[2])
 
     def _check_network(self, spec: RunSpec, data: Dataset, device: torch.device) -> None:
         """Try the network, and its dropout if a stage draws with it."""
-        drawing = [name for stage, name in spec.stages.items() if self._draws(stage, name)]
+        drawing = [name for stage, name in spec.stages.items() if self._draws(spec, stage, name)]
         dropout = spec.group(Recipe).dropout
         key = spec.dataset, spec.backbone, str(spec.settings.get("network")), dropout, bool(drawing)
         if key in self._checked:
@@ -101,8 +101,9 @@ class Loader:
                 "there would be no uncertainty at all; take another backbone, or a recipe.dropout above 0"
             )
 
-    def _draws(self, stage: str, name: str) -> bool:
-        return bool(getattr(self.registry.get(STAGES[stage], name), "needs_dropout", False))
+    def _draws(self, spec: RunSpec, stage: str, name: str) -> bool:
+        component = self.registry.get(STAGES[stage], name)(**spec.settings[name])
+        return bool(getattr(component, "needs_dropout", False))
 
 
 def _view(spec: RunSpec) -> tuple[Any, ...]:

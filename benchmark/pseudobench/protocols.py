@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 class Component(Protocol):
-    """What every component has."""
+    """What every component has.
+
+    One of a stage that also works where samples have any number of classes says so with a class variable
+    ``tasks = ("single-label", "multi-label")``; others are refused on such data before anything is trained.
+    """
 
     name: ClassVar[str]
 
@@ -55,7 +59,8 @@ P = TypeVar("P", bound=Pool)
 class Fold(Generic[P]):
     """Calibration points ``pool`` with their ``labels int64 [n]``, and the network that predicts them.
 
-    ``rest`` is the unlabeled pool as the same network sees it. Held-out calibration has one fold,
+    Where a sample can have several classes, ``labels`` are ``bool [n, C]``. ``rest`` is the unlabeled pool as the
+    same network sees it. Held-out calibration has one fold,
     cross-conformal calibration several.
     """
 
@@ -83,7 +88,7 @@ class Scaling(Protocol):
     name: ClassVar[str]
 
     def fit(self, logits: Tensor, labels: Tensor) -> FittedScaling:
-        """Learn from calibration ``logits [n, C]`` and ``labels int64 [n]``."""
+        """Learn from calibration ``logits [n, C]`` and ``labels int64 [n]``, or ``bool [n, C]``."""
         ...
 
 
@@ -172,6 +177,8 @@ class DatasetSource(Protocol):
 
     In a name such as ``folder:PATH`` what stands behind the colon is the source's first parameter, and the numbers
     may be properties that depend on it.
+
+    A class variable ``task = "multi-label"`` says that a sample has any number of classes.
 
     ``default_labels`` and ``backbone`` are what `bench run` takes if nothing is said. ``presets`` maps a
     preset to settings for this dataset (``{"cpu": {"recipe.epochs": 30}}``).

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Compares what was predicted with the truth, ``int64 [N]`` of the pool and of the test set."""
+    """Compares what was predicted with the truth, ``int64 [N]`` or ``bool [N, C]``, of the pool and of the test set."""
 
     classes: int
     pool_labels: Tensor
@@ -30,6 +30,8 @@ class Recorder:
         """How good ``logits`` of the test set are."""
         if not bool(logits.isfinite().all()):
             raise RunError("the network's outputs are not finite numbers; try a smaller recipe.lr")
+        if self.test_labels.ndim == 2:
+            return metrics.multi_label(logits, self.test_labels)
         bins = metrics.reliability(logits, self.test_labels)
         return {
             "accuracy": metrics.accuracy(logits, self.test_labels),
@@ -40,7 +42,7 @@ class Recorder:
 
     def selection(self, estimate: Estimate, labels: PseudoLabels, selection: Selection) -> dict[str, Any]:
         """How many pseudo-labels were selected, and how many of them are right."""
-        truth = self._one_hot(self.pool_labels)
+        truth, single = self._truth(self.pool_labels), self.pool_labels.ndim == 1
         positive, negative = selection.positive, selection.negative
         with_positive, with_negative = int(positive.any(1).sum()), int(negative.any(1).sum())
         named = labels.target.any(1)
@@ -56,27 +58,28 @@ class Recorder:
             "negatives_per_sample": int(negative.sum()) / with_negative if with_negative else None,
             "negative_precision": metrics.share(~truth, negative),
             "unlabeled": int((~named).sum()),
-            "not_argmax": int(((labels.target != argmax_mask(estimate.probs)).any(1) & named).sum()),
-            "argmax_accuracy": metrics.accuracy(estimate.probs, self.pool_labels) if len(truth) else None,
+            "not_argmax": int(((labels.target != argmax_mask(estimate.probs)).any(1) & named).sum())
+            if single
+            else None,
+            "argmax_accuracy": metrics.accuracy(estimate.probs, self.pool_labels) if single and len(truth) else None,
         }
 
     def sets(self, pool: PredictionSets, test: PredictionSets, points: int) -> dict[str, Any]:
         """Coverage and size of the pool's sets, coverage of the test set's; ``points`` gave the threshold."""
         sizes = pool.sizes
+        of_test = metrics.coverage(test.mask, self._truth(self.test_labels))
         return {
             "calibration_points": points,
             "tau": pool.tau if math.isfinite(pool.tau) else None,
             "tau_is_infinite": math.isinf(pool.tau),
-            "coverage": self._coverage(pool, self.pool_labels),
-            "test_coverage": self._coverage(test, self.test_labels),
+            "coverage": metrics.coverage(pool.mask, self._truth(self.pool_labels))["coverage"],
+            **{f"test_{name}": value for name, value in of_test.items()},
             "set_size": float(sizes.double().mean()),
             "test_set_size": float(test.sizes.double().mean()),
             "empty_sets": float((sizes == 0).double().mean()),
             "sizes": torch.bincount(sizes, minlength=self.classes + 1).tolist(),
         }
 
-    def _coverage(self, sets: PredictionSets, labels: Tensor) -> float:
-        return float(sets.mask.gather(1, labels[:, None]).double().mean())
-
-    def _one_hot(self, labels: Tensor) -> Tensor:
-        return torch.nn.functional.one_hot(labels, self.classes).bool()
+    def _truth(self, labels: Tensor) -> Tensor:
+        """Labels as ``bool [N, C]``."""
+        return labels if labels.ndim == 2 else torch.nn.functional.one_hot(labels, self.classes).bool()

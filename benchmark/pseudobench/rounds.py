@@ -86,9 +86,8 @@ class Run:
         """The labeled images in folds, for cross calibration; else no fold."""
         if self.spec.policy != "cross":
             return []
-        labels = self.data.train_labels.tolist()
         folds = self.spec.group(Calibration).folds
-        return splits.make_folds(self.split, labels, folds=folds, name=self.data.name, seed=self.spec.seed)
+        return splits.make_folds(self.split, self.data.strata, folds=folds, name=self.data.name, seed=self.spec.seed)
 
     @cached_property
     def members(self) -> int:
@@ -129,7 +128,7 @@ def run_rounds(run: Run, recorder: Recorder, last: Round | None = None) -> Itera
         watch = Stopwatch()
         described, settled = None, False
         if networks is not None:
-            context = Context(run.spec.seed, round_, run.rounds, run.data.classes)
+            context = Context(run.spec.seed, round_, run.rounds, run.data.classes, run.data.task)
             choice = choose(run, networks, selection, context, watch)
             settled = selection is not None and _settled(selection, choice.selection, run.spec.group(Loop).settle)
             described = describe(choice, recorder)

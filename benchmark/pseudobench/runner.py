@@ -191,7 +191,7 @@ def split_for(spec: RunSpec, data: Dataset) -> Split:
     """The split of a run on ``data`` as it sees it: its label budget, with what held-out calibration takes."""
     budget = label_budget(spec, data)
     held = round(budget * spec.group(Calibration).fraction) if spec.policy == "held-out" else 0
-    return make_split(data.name, data.train_labels.tolist(), budget=budget, seed=spec.seed, held_out=held)
+    return make_split(data.name, data.strata, budget=budget, seed=spec.seed, held_out=held)
 
 
 def new_record(spec: RunSpec, data: Dataset, split: Split, device: torch.device) -> dict[str, Any]:
@@ -202,6 +202,7 @@ def new_record(spec: RunSpec, data: Dataset, split: Split, device: torch.device)
         "run_id": spec.run_id,
         "status": "running",
         "spec": asdict(spec),
+        "task": data.task,
         "split": {
             "sha256": split.digest,
             "labeled": len(split.labeled),

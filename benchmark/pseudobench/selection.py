@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from pseudobench.types import Selection
+from pseudobench.types import MULTI, SINGLE, Selection
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,22 +24,25 @@ def confident_positives(estimate: Estimate, target: Tensor, tau_p: float, kappa_
     return target & (estimate.probs >= tau_p) & (estimate.uncertainty <= kappa_p)
 
 
-def confident_negatives(estimate: Estimate, target: Tensor, tau_n: float, kappa_n: float) -> Tensor:
+def confident_negatives(
+    estimate: Estimate, target: Tensor, tau_n: float, kappa_n: float, *, task: str = SINGLE
+) -> Tensor:
     """The second term of Eq. 4: pseudo-labels that are 0, improbable and certain, ``bool [N, C]``.
 
-    A sample's most probable class is never a negative, even where the labeler gave it no label.
+    Where every sample has a class, its most probable one is never a negative, even if the labeler gave it no label.
     """
     low = estimate.for_negatives
-    sure = (low.probs <= tau_n) & (low.uncertainty <= kappa_n)
-    return sure & ~target & ~argmax_mask(estimate.probs)
+    sure = (low.probs <= tau_n) & (low.uncertainty <= kappa_n) & ~target
+    return sure if task == MULTI else sure & ~argmax_mask(estimate.probs)
 
 
-def outside(sets: PredictionSets, estimate: Estimate) -> Tensor:
-    """The classes outside each set, ``bool [N, C]``, but never a sample's most probable class.
+def outside(sets: PredictionSets, estimate: Estimate, *, task: str = SINGLE) -> Tensor:
+    """The classes outside each set, ``bool [N, C]``, but never the most probable class of a sample that has one.
 
     An empty set rules nothing out: it says that the sample is the most confident of all, not that no class fits.
     """
-    return ~sets.mask & sets.mask.any(1, keepdim=True) & ~argmax_mask(estimate.probs)
+    beyond = ~sets.mask & sets.mask.any(1, keepdim=True)
+    return beyond if task == MULTI else beyond & ~argmax_mask(estimate.probs)
 
 
 def balance(positive: Tensor, estimate: Estimate, floor: int) -> Tensor:

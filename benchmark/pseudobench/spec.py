@@ -16,6 +16,7 @@ from pseudobench.presets import GROUPS, HEAD, PRESETS, Network
 from pseudobench.protocols import DatasetSource
 from pseudobench.registry import Registry
 from pseudobench.splits import VALIDATION_SHARE
+from pseudobench.types import SINGLE
 
 Group = TypeVar("Group")
 
@@ -101,7 +102,7 @@ def resolve(
     before = _flat(values)
     _apply(values, groups, settings or {})
     overrides = {key: value for key, value in _flat(values).items() if value != before[key]}
-    _check_stages(registry, chosen, values)
+    _check_stages(registry, chosen, values, task_of(source))
     _check_network(values["network"], values["recipe"])
     check_labels(source, budget, chosen, values.get("calibration"), validation=validation)
     return RunSpec(
@@ -165,10 +166,20 @@ def check_settings(registry: Registry, methods: list[str], settings: Mapping[str
         checked(group, used[group], {name: value})
 
 
-def _check_stages(registry: Registry, method: Method, values: Mapping[str, Mapping[str, Value]]) -> None:
-    """Raise if a stage needs prediction sets and the method has none, or images and there will be none."""
+def task_of(source: DatasetSource) -> str:
+    """Whether a sample of a dataset has one class, as it does unless its source says otherwise."""
+    return str(getattr(source, "task", SINGLE))
+
+
+def _check_stages(registry: Registry, method: Method, values: Mapping[str, Mapping[str, Value]], task: str) -> None:
+    """Raise if a stage is not made for the task, needs sets that are not there, or images that will not be."""
     for stage, name in method.stages.items():
         component = registry.get(STAGES[stage], name)(**values[name])
+        if task not in getattr(component, "tasks", (SINGLE,)):
+            able = [entry.name for entry in registry.of(STAGES[stage]) if task in getattr(entry.component, "tasks", ())]
+            raise BenchError(
+                f"method {method.name!r}: {stage} {name!r} is not made for {task} data; these are: {', '.join(able)}"
+            )
         if getattr(component, "needs_sets", False) and method.sets is None:
             known = ", ".join(entry.name for entry in registry.of("set-predictors"))
             raise BenchError(
@@ -201,6 +212,23 @@ def check_labels(
         raise BenchError(f"--labels {labels}: {source.name} has {size} training images")
     if labels == size and method.selector is not None:
         raise BenchError(f"--labels {labels}: all of {source.name} is labeled, and {method.name!r} needs a pool")
+    if task_of(source) == SINGLE:
+        _check_per_class(source, labels)
+    if calibration and calibration["policy"] == "held-out":
+        held = round(labels * float(calibration["fraction"] or 0))
+        left = classes if task_of(source) == SINGLE else 1
+        if held < 1 or labels - held < left:
+            raise BenchError(
+                f"calibration.fraction={calibration['fraction']} of {labels} labels holds out {held}; at least 1 must "
+                f"be held out and {left} left to train on: change it, or take more labels, or --calibration cross"
+            )
+    if calibration and calibration["policy"] == "cross" and int(calibration["folds"] or 0) > labels // 2:
+        raise BenchError(f"calibration.folds={calibration['folds']}: at most half of the {labels} labels")
+
+
+def _check_per_class(source: DatasetSource, labels: int) -> None:
+    """Raise unless every class can get equally many labels."""
+    classes = source.classes
     if labels < classes:
         raise BenchError(f"--labels {labels}: {source.name} has {classes} classes and each needs a label")
     if labels % classes:
@@ -209,12 +237,3 @@ def check_labels(
             f"--labels {labels}: not divisible by the {classes} classes of {source.name}, and every class gets "
             f"equally many; take {low} or {low + classes}"
         )
-    if calibration and calibration["policy"] == "held-out":
-        held = round(labels * float(calibration["fraction"] or 0))
-        if held < 1 or labels - held < classes:
-            raise BenchError(
-                f"calibration.fraction={calibration['fraction']} of {labels} labels holds out {held}; at least 1 must "
-                f"be held out and {classes} left to train on: change it, or take more labels, or --calibration cross"
-            )
-    if calibration and calibration["policy"] == "cross" and int(calibration["folds"] or 0) > labels // 2:
-        raise BenchError(f"calibration.folds={calibration['folds']}: at most half of the {labels} labels")

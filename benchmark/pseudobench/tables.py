@@ -18,7 +18,18 @@ from pseudobench.statistics import Mean, mean_of
 if TYPE_CHECKING:
     from pseudobench.columns import Column
 
-DEFAULT_COLUMNS = ("accuracy", "ece", "selected", "precision", "neg-precision", "coverage", "set-size")
+DEFAULT_COLUMNS = (
+    "accuracy",
+    "map",
+    "f1-micro",
+    "f1-macro",
+    "ece",
+    "selected",
+    "precision",
+    "neg-precision",
+    "coverage",
+    "set-size",
+)
 
 
 @dataclass(frozen=True)

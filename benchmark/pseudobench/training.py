@@ -15,6 +15,7 @@ from pseudobench.identity import network_key
 from pseudobench.listeners import Progress
 from pseudobench.presets import Recipe
 from pseudobench.seeds import derive_seed
+from pseudobench.types import MULTI
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -77,7 +78,7 @@ class _Trainee:
         seeds = [derive_seed(run.spec.seed, use, self.round, *self.names) for use in ("network", "fit")]
         network = run.new_network(seeds[0])
         rows, *targets = samples(run, selection, held)
-        data = TrainingSet(run.data.train_images, rows, targets[0], targets[1])
+        data = TrainingSet(run.data.train_images, rows, targets[0], targets[1], run.data.task)
         if run.cache is None:
             self._fit(network, data, seeds[1], None)
             return network, None
@@ -119,11 +120,13 @@ class _Trainee:
 def samples(run: Run, selection: Selection | None, held: tuple[int, ...] = ()) -> tuple[Tensor, Tensor, Tensor]:
     """Rows ``int64 [M]`` of the training images, with their ``positive`` and ``negative`` labels ``bool [M, C]``.
 
-    The labeled images but those ``held`` out, and the pool's images that have a selected pseudo-label.
+    Where a sample can have several classes, those that a labeled one does not have are its
+    negatives. The labeled images but those ``held`` out, and the pool's images that have a selected pseudo-label.
     """
     rows = torch.tensor(sorted(set(run.split.labeled) - set(held)))
-    positive = one_hot(run.data.train_labels[rows], run.data.classes)
-    negative = torch.zeros_like(positive)
+    known = run.data.train_labels[rows]
+    positive = known if run.data.task == MULTI else one_hot(known, run.data.classes)
+    negative = ~positive if run.data.task == MULTI else torch.zeros_like(positive)
     if selection is not None:
         used = (selection.positive | selection.negative).any(1)
         rows = torch.cat([rows, torch.tensor(run.split.unlabeled)[used]])

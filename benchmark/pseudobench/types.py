@@ -42,8 +42,8 @@ def _check(owner: object, name: str, tensor: Tensor, shape: tuple[int | None, ..
 class Dataset:
     """Images ``uint8 [N, channels, H, W]`` in memory and labels ``int64 [N]``, for training and for testing.
 
-    ``flip`` says whether a mirrored image still is of its class. Where a backbone is frozen, its features
-    ``float32 [N, F]`` stand in place of the images.
+    Where a sample can have any number of classes, labels are ``bool [N, C]``. ``flip`` says whether a mirrored
+    image still is of its class. Where a backbone is frozen, its features ``float32 [N, F]`` stand in place of images.
     """
 
     name: str
@@ -61,7 +61,21 @@ class Dataset:
                 _check(self, f"{part}_images", images, (len(labels), None), "float")
             else:
                 _check(self, f"{part}_images", images, (len(labels), None, None, None), "uint8")
-            _check(self, f"{part}_labels", labels, (len(images),), "int64")
+            if labels.ndim == 2:
+                _check(self, f"{part}_labels", labels, (len(images), self.classes), "bool")
+            else:
+                _check(self, f"{part}_labels", labels, (len(images),), "int64")
+
+    @property
+    def task(self) -> str:
+        """Whether a sample has one class or any number of them."""
+        return SINGLE if self.train_labels.ndim == 1 else MULTI
+
+    @property
+    def strata(self) -> list[int]:
+        """What splits are to hold equally many of: the classes, or nothing where a sample can have several."""
+        labels: list[int] = self.train_labels.tolist()
+        return labels if self.task == SINGLE else [0] * len(labels)
 
     @cached_property
     def digest(self) -> str:

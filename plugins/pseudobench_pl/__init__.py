@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import Estimate, Method, PseudoLabels, Selection, hookimpl, param
+from pseudobench import MULTI, SINGLE, Estimate, Method, PseudoLabels, Selection, hookimpl, param
 
 if TYPE_CHECKING:
     from pseudobench import Context, Pool, PredictionSets
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Softmax:
-    """One pass without dropout: the softmax outputs, and no uncertainty (zero everywhere)."""
+    """One pass without dropout: the network's probabilities, and no uncertainty (zero everywhere)."""
 
     name: ClassVar[str] = "softmax"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
         """Estimate every sample of the pool."""
-        probs = pool.logits().softmax(1)
+        probs = context.activate(pool.logits())
         return Estimate(probs, probs.new_zeros(probs.shape))
 
 
@@ -29,13 +30,18 @@ class HardThreshold:
     """Eq. 3: the pseudo-label is 1 for classes with probability of at least gamma."""
 
     name: ClassVar[str] = "hard"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
-    gamma: float | None = param(None, "threshold; none: each sample's largest probability, its argmax", low=0, high=1)
+    gamma: float | None = param(
+        None, "threshold; none: each sample's largest probability, its argmax (multi-label: 0.5)", low=0, high=1
+    )
 
     def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
         """Give every sample of the pool its pseudo-label."""
         from pseudobench.selection import argmax_mask
 
+        if self.gamma is None and context.task == MULTI:
+            return PseudoLabels(estimate.probs >= 0.5)
         if self.gamma is None:
             return PseudoLabels(argmax_mask(estimate.probs))
         return PseudoLabels(estimate.probs >= self.gamma)
@@ -43,9 +49,13 @@ class HardThreshold:
 
 @dataclass(frozen=True)
 class Confidence:
-    """Plain high-confidence selection: positives with probability of at least tau, no negatives."""
+    """Plain high-confidence selection: positives with probability of at least tau, no negatives.
+
+    Where a sample can have several classes, absent ones are labels too: those with probability of at most 1 - tau.
+    """
 
     name: ClassVar[str] = "confidence"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
     # UPS's own tau_p, so that pl and ups differ by uncertainty and negatives, not by a threshold.
     tau: float = param(0.7, "confidence that a pseudo-label needs", low=0, high=1)
@@ -55,7 +65,8 @@ class Confidence:
     ) -> Selection:
         """Choose positives."""
         positive = labels.target & (estimate.probs >= self.tau)
-        return Selection(positive, positive.new_zeros(positive.shape))
+        absent = ~labels.target & (estimate.probs <= 1 - self.tau)
+        return Selection(positive, absent & (context.task == MULTI))
 
 
 @hookimpl

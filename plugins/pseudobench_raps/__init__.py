@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import Estimate, Method, PseudoLabels, Selection, hookimpl, param
+from pseudobench import MULTI, SINGLE, Estimate, Method, PseudoLabels, Selection, hookimpl, param
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ class Platt:
     """Platt scaling with one parameter, the temperature (Algorithm 1, line 2)."""
 
     name: ClassVar[str] = "platt"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     smoothing: bool = param(
         True,
         "Platt's own smoothed targets, which keep the temperature finite when every point is predicted right",
@@ -39,6 +40,7 @@ class Unscaled:
     """No scaling: the network's own probabilities."""
 
     name: ClassVar[str] = "unscaled"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
 
     def fit(self, logits: Tensor, labels: Tensor) -> Temperature:
         """A temperature of 1, whatever the data."""
@@ -52,6 +54,7 @@ class Raps:
     """RAPS: regularized adaptive prediction sets (Eq. 1 and Eq. 2)."""
 
     name: ClassVar[str] = "raps"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     scaling: ClassVar[str] = "platt"
     alpha: float = param(0.1, "share of sets that may miss the true class", low=0, high=1, exclusive=True)
     k_reg: int = param(2, "ranks beyond this one are penalised", low=0)
@@ -77,12 +80,13 @@ class SetSize:
     """The size of a sample's prediction set as the uncertainty of all its classes."""
 
     name: ClassVar[str] = "set-size"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = True
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
         """Estimate every sample of the pool."""
         assert sets is not None
-        probs = pool.logits().softmax(1)
+        probs = context.activate(pool.logits())
         return Estimate(probs, sets.sizes[:, None].to(probs.dtype).expand_as(probs))
 
 
@@ -91,6 +95,7 @@ class SetLabeler:
     """Eq. 7: every class in the set is a label."""
 
     name: ClassVar[str] = "set"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = True
 
     def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
@@ -101,9 +106,10 @@ class SetLabeler:
 
 @dataclass(frozen=True)
 class SetArgmax:
-    """Eq. 9: the most probable class, if it is in the set; an empty set gives no label."""
+    """Eq. 9: the most probable class, if it is in the set; an empty set gives no label. Multi-label: Eq. 7."""
 
     name: ClassVar[str] = "set-argmax"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = True
 
     def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
@@ -111,6 +117,8 @@ class SetArgmax:
         from pseudobench.selection import argmax_mask
 
         assert sets is not None
+        if context.task == MULTI:
+            return PseudoLabels(sets.mask)
         return PseudoLabels(sets.mask & argmax_mask(sets.probs))
 
 

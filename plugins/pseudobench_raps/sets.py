@@ -45,7 +45,7 @@ class RapsSets:
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
         """Sets for the images that ``pools[k]`` shows through fold k's network."""
         raps = self.raps
-        probs = [pool.logits().softmax(1) for pool in pools]
+        probs = [context.activate(pool.logits()) for pool in pools]
         u = draw(raps, len(probs[0]), context.generator("raps-predict"))
         if len(probs) == 1:
             mask = conformal.set_mask(probs[0], u, self.tau, raps.lam, raps.k_reg)
@@ -61,16 +61,20 @@ class RapsSets:
 def calibrate(raps: Raps, folds: Sequence[Fold[Pool]], context: Context) -> RapsSets:
     """The scores of the calibration points, after tuning on other points where asked for."""
     generator = context.generator("raps-calibrate")
-    points = [(fold.pool.logits().softmax(1), fold.labels) for fold in folds]
+    points = [(context.activate(fold.pool.logits()), fold.labels) for fold in folds]
     if raps.tune:
         parts = [_part(probs, labels, raps.tune, generator) for probs, labels in points]
         raps = tuned(raps, torch.cat([t[0] for t, _ in parts]), torch.cat([t[1] for t, _ in parts]), generator)
         points = [rest for _, rest in parts]
-    scores = tuple(
-        conformal.label_scores(probs, labels, draw(raps, len(labels), generator), raps.lam, raps.k_reg)
-        for probs, labels in points
-    )
+    scores = tuple(scores_of(raps, probs, labels, draw(raps, len(labels), generator)) for probs, labels in points)
     return RapsSets(raps, scores)
+
+
+def scores_of(raps: Raps, probs: Tensor, labels: Tensor, u: Tensor) -> Tensor:
+    """Eq. 2's score of each point's label, ``[n]``, or the largest over its labels."""
+    if labels.ndim == 1:  # the same, without the scores of all the other classes
+        return conformal.label_scores(probs, labels, u, raps.lam, raps.k_reg)
+    return conformal.own_scores(conformal.class_scores(probs, u, raps.lam, raps.k_reg), labels)
 
 
 def draw(raps: Raps, count: int, generator: Generator) -> Tensor:
@@ -82,13 +86,15 @@ def tuned(raps: Raps, probs: Tensor, labels: Tensor, generator: Generator) -> Ra
     """``k_reg`` and ``lam`` chosen on tuning points ``[n, C]``: the rank that covers, then the smallest sets."""
     if not len(labels):
         return raps
-    ranks = conformal.ranks(probs, labels) + 1
+    ranks = conformal.own_scores(conformal.class_ranks(probs).double(), labels) + 1
     covering = conformal.conformal_threshold(ranks, raps.alpha)
     k_reg = int(min(covering, probs.shape[1]))
     u = draw(raps, len(labels), generator)
     sizes = {}
     for lam in PENALTIES:
-        tau = conformal.conformal_threshold(conformal.label_scores(probs, labels, u, lam, k_reg), raps.alpha)
+        tau = conformal.conformal_threshold(
+            scores_of(replace(raps, lam=lam, k_reg=k_reg), probs, labels, u), raps.alpha
+        )
         sizes[lam] = float(conformal.set_mask(probs, u, tau, lam, k_reg).sum(1).double().mean())
     return replace(raps, k_reg=k_reg, lam=min(PENALTIES, key=lambda lam: sizes[lam]))
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from pseudobench import Context, Fold, Pool, PredictionSets, conformal
+from pseudobench import MULTI, Context, Fold, Pool, PredictionSets, conformal
+from pseudobench.estimation import moments
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-def class_ranks(probs: Tensor) -> Tensor:
-    """The rank (from 0) of every class among ``probs [n, C]``, ``int64 [n, C]``; ties go to the lower index."""
-    order = probs.sort(dim=1, descending=True, stable=True).indices
-    places = torch.arange(probs.shape[1], device=probs.device).expand_as(order)
-    return torch.empty_like(order).scatter_(1, order, places)
+def entropy(probs: Tensor, task: str) -> Tensor:
+    """The entropy of each row of ``probs [n, C]`` as a share of the largest there can be, ``[n]``."""
+    if task == MULTI:  # of each class by itself, averaged
+        found: Tensor = (torch.special.entr(probs) + torch.special.entr(1 - probs)).mean(1) / math.log(2)
+    else:
+        found = torch.special.entr(probs).sum(1) / math.log(probs.shape[1])
+    return found
+
+
+def deviation(samples: Iterable[Tensor], activate: Callable[[Tensor], Tensor]) -> Tensor:
+    """The deviation over passes of batches ``[passes, B, C]``, averaged over classes, ``[n]``."""
+    return torch.cat([moments(activate(batch))[1].mean(1) for batch in samples])
 
 
 @dataclass(frozen=True)
@@ -44,9 +52,12 @@ class ScoreSets:
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
         """Sets for the images that ``pools[k]`` shows through fold k's network."""
         name, alpha = self.predictor.name, self.predictor.alpha
-        probs = [pool.logits().softmax(1) for pool in pools]
+        probs = [context.activate(pool.logits()) for pool in pools]
         u = torch.rand(len(probs[0]), generator=context.generator(f"{name}-predict"))
-        scores = [self.predictor.scores(each, u) for each in probs]
+        scores = [
+            self.predictor.scores_of(*both, u, context, f"predict-{fold}")
+            for fold, both in enumerate(zip(pools, probs, strict=True))
+        ]
         if self.predictor.by_class:
             columns = [self._column(scores, class_) for class_ in range(context.classes)]
             mask = torch.cat(columns, 1)
@@ -64,7 +75,9 @@ def calibrate(predictor: Any, folds: Sequence[Fold[Pool]], context: Context) -> 
     """The scores of the calibration points' own labels."""
     generator = context.generator(f"{predictor.name}-calibrate")
     found = []
-    for fold in folds:
-        scores = predictor.scores(fold.pool.logits().softmax(1), torch.rand(len(fold.labels), generator=generator))
-        found.append(scores.gather(1, fold.labels[:, None])[:, 0])
+    for place, fold in enumerate(folds):
+        u = torch.rand(len(fold.labels), generator=generator)
+        probs = context.activate(fold.pool.logits())
+        scores = predictor.scores_of(fold.pool, probs, u, context, f"calibrate-{place}")
+        found.append(conformal.own_scores(scores, fold.labels))
     return ScoreSets(predictor, tuple(found), tuple(fold.labels for fold in folds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import Estimate, hookimpl, param
+from pseudobench import MULTI, SINGLE, Estimate, hookimpl, param
 
 if TYPE_CHECKING:
     from pseudobench import Context, Pool, PredictionSets
@@ -13,16 +13,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entropy:
-    """The entropy of the softmax outputs, as a share of the largest there can be: 0 is certain, 1 knows nothing."""
+    """The entropy of the network's outputs, as a share of the largest there can be: 0 is certain, 1 knows nothing."""
 
     name: ClassVar[str] = "entropy"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
         """Estimate every sample of the pool."""
-        from pseudobench_uncertainty.measures import entropy, per_sample
+        from pseudobench_uncertainty.measures import binary_entropy, entropy, per_sample
 
         probs = context.activate(pool.logits())
+        if context.task == MULTI:
+            return Estimate(probs, binary_entropy(probs))
         return per_sample(probs, entropy(probs))
 
 
@@ -66,6 +69,7 @@ class Ensemble:
     """
 
     name: ClassVar[str] = "ensemble"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
     networks: int = param(5, "networks; the deviation is the unbiased one, so at least 2", low=2)
     negative_temperature: float = param(
@@ -87,6 +91,7 @@ class Augmented:
     """Test-time augmentation: mean and deviation over shifted and mirrored images (Ayhan and Berens 2018)."""
 
     name: ClassVar[str] = "test-time"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
     needs_images: ClassVar[bool] = True
     views: int = param(10, "augmented views; the deviation is the unbiased one, so at least 2", low=2)

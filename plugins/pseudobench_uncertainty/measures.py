@@ -20,6 +20,12 @@ def entropy(probs: Tensor) -> Tensor:
     return found
 
 
+def binary_entropy(probs: Tensor) -> Tensor:
+    """The entropy of each class being there or not, over ``log 2``, in the shape of ``probs``."""
+    found: Tensor = (torch.special.entr(probs) + torch.special.entr(1 - probs)) / math.log(2)
+    return found
+
+
 def margin(probs: Tensor) -> Tensor:
     """The largest of ``probs [N, C]`` less the next, ``[N]``."""
     top = probs.topk(2, dim=1).values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import Estimate, Method, Selection, hookimpl, param
+from pseudobench import MULTI, SINGLE, Estimate, Method, Selection, hookimpl, param
 
 if TYPE_CHECKING:
     from pseudobench import Context, Pool, PredictionSets, PseudoLabels
@@ -16,6 +16,7 @@ class McDropout:
     """MC-dropout: the mean of several passes with dropout, and their standard deviation as the uncertainty."""
 
     name: ClassVar[str] = "mc-dropout"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
     needs_dropout: ClassVar[bool] = True
     passes: int = param(10, "stochastic passes; the deviation is the unbiased one, so at least 2", low=2)
@@ -36,6 +37,7 @@ class Ups:
     """Eq. 4: positives that are probable and certain, negatives that are improbable and certain."""
 
     name: ClassVar[str] = "ups"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     tau_p: float = param(0.7, "a positive has at least this probability", low=0, high=1)
     tau_n: float = param(0.05, "a negative has at most this probability", low=0, high=1)
     kappa_p: float = param(0.05, "a positive has at most this uncertainty", low=0)
@@ -45,7 +47,9 @@ class Ups:
         "improbable: by tau_n and kappa_n; complement: the classes outside the prediction set; none: no negatives",
         choices=("improbable", "complement", "none"),
     )
-    balance_rounds: int = param(6, "rounds in which each class gets equally many positives, from the first", low=0)
+    balance_rounds: int = param(
+        6, "rounds in which each class gets equally many positives, from the first (single-label)", low=0
+    )
     balance_floor: int = param(25, "positives of a class that balancing never goes below", low=1)
 
     @property
@@ -60,16 +64,16 @@ class Ups:
         from pseudobench import selection as rules
 
         positive = rules.confident_positives(estimate, labels.target, self.tau_p, self.kappa_p)
-        if context.round <= self.balance_rounds:
+        if context.task == SINGLE and context.round <= self.balance_rounds:
             positive = rules.balance(positive, estimate, self.balance_floor)
         if self.negatives == "complement":
             assert sets is not None
-            negative = rules.outside(sets, estimate)
+            negative = rules.outside(sets, estimate, task=context.task)
         elif self.negatives == "improbable":
-            negative = rules.confident_negatives(estimate, labels.target, self.tau_n, self.kappa_n)
+            negative = rules.confident_negatives(estimate, labels.target, self.tau_n, self.kappa_n, task=context.task)
         else:
             negative = positive.new_zeros(positive.shape)
-        return rules.either(positive, negative)
+        return Selection(positive, negative) if context.task == MULTI else rules.either(positive, negative)
 
 
 @hookimpl

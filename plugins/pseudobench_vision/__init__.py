@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import Backbone, BenchError, Value, hookimpl, param
+from pseudobench import MULTI, Backbone, BenchError, Value, hookimpl, param
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +53,23 @@ class Digits:
         from pseudobench_vision.digits import load_digits
 
         return load_digits(self.name)
+
+
+@dataclass(frozen=True)
+class DigitsGrid(Digits):
+    """Grids of 2 x 2 handwritten digits, of which each image is used once; a sample has the classes it shows."""
+
+    name: ClassVar[str] = "digits-grid"
+    task: ClassVar[str] = MULTI
+    train_size: ClassVar[int] = 300
+    test_size: ClassVar[int] = 149
+    default_labels: ClassVar[int] = 100
+
+    def load(self, data_dir: Path) -> Dataset:
+        """Put digits together, in an order that is always the same."""
+        from pseudobench_vision.grids import load_grid
+
+        return load_grid(self.name, super().load(data_dir))
 
 
 #: Chosen with --validation (results/cifar-budget): better on both datasets than 20 x 100 steps and two rounds, which
@@ -104,6 +121,29 @@ class Cifar100(Cifar10):
         "cpu": {**_CIFAR_CPU, **_UNBALANCED},
         "paper": _UNBALANCED,
     }
+
+
+@dataclass(frozen=True)
+class Cifar10Grid(Cifar10):
+    """Grids of 2 x 2 images of CIFAR-10, of which each is used once; a sample has the classes it shows."""
+
+    name: ClassVar[str] = "cifar10-grid"
+    task: ClassVar[str] = MULTI
+    train_size: ClassVar[int] = 12_500
+    test_size: ClassVar[int] = 2_500
+    default_labels: ClassVar[int] = 2000
+    # A quarter of CIFAR-10's batch: a grid has four times the pixels.
+    presets: ClassVar[Presets] = {"cpu": {**_CIFAR_CPU, "recipe.batch_size": 32}}
+
+    def is_present(self, data_dir: Path) -> bool:
+        """Whether the files of CIFAR-10 are in the data folder."""
+        return Cifar10().is_present(data_dir)
+
+    def load(self, data_dir: Path) -> Dataset:
+        """Put images of CIFAR-10 together, in an order that is always the same."""
+        from pseudobench_vision.grids import load_grid
+
+        return load_grid(self.name, Cifar10().load(data_dir))
 
 
 @dataclass(frozen=True)
@@ -183,7 +223,7 @@ class Folder:
 @hookimpl
 def bench_datasets() -> list[type]:
     """Offer the image datasets."""
-    return [Digits, Cifar10, Cifar100, FashionMnist, Folder]
+    return [Digits, DigitsGrid, Cifar10, Cifar10Grid, Cifar100, FashionMnist, Folder]
 
 
 @hookimpl

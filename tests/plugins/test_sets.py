@@ -12,8 +12,8 @@ from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from pseudobench import Context, Fold
+from pseudobench.conformal import class_ranks
 from pseudobench_sets import Aps, ClassConditional, Lac, Saps, TopK
-from pseudobench_sets.calibrated import class_ranks
 
 PREDICTORS = [Lac(), Aps(), Saps(), TopK(), ClassConditional(), ClassConditional(score="aps")]
 NAMES = ["lac", "aps", "saps", "top-k", "class-conditional", "class-conditional-aps"]

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from pseudobench.api import results_folder
+from pseudobench.columns import headline
 
 
 @click.command(epilog="\b\nExample:\n  bench show digits-40-ups-s0")
@@ -31,7 +32,7 @@ def command(run: str, results: str | None, as_json: bool) -> None:
         console.say(f"  {line}")
     header = [
         "round",
-        "accuracy",
+        headline(record["rounds"][0])[0] if record["rounds"] else "accuracy",
         "nll",
         "ece",
         "positive",
@@ -74,7 +75,7 @@ def row(round_: Mapping[str, Any]) -> list[str]:
     test, selection = round_["test"], round_["selection"] or {}
     return [
         str(round_["round"]),
-        _text(test["accuracy"], 100, 2),
+        _text(headline(round_)[1], 100, 2),
         _text(test["nll"], 1, 3),
         _text(test["ece"], 100, 2),
         _text(selection.get("positives"), 1, 0),

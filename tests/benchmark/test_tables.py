@@ -227,7 +227,7 @@ def test_filters(bench, arguments, count):
         (("--where", "seed"), "'seed': a key and its values, such as labels=40,100 or ups.tau_p=0.8"),
         (("--where", "labels=100", "--where", "seed=1"), "none of 3 run records has all of: labels 100, seed 1"),
         (("--columns", "acuracy"), "there is no column 'acuracy'; did you mean 'accuracy'?"),
-        (("--pivot", "--runs"), "--pivot and --runs"),
+        (("--pivot", "--runs"), "--runs shows single runs"),
     ],
 )
 def test_mistakes_are_one_line(bench, arguments, message):

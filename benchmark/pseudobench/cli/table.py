@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +16,7 @@ from pseudobench.registry import installed
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pseudobench.published import Published
     from pseudobench.registry import Registry
 
 _EXAMPLES = """\b
@@ -21,6 +25,7 @@ Examples:
   bench table results/digits results/digits-ablation --columns accuracy,coverage,set-size
   bench table results --pivot --where evaluated-on=test --format latex
   bench table --methods ups,ups-raps --labels 40 --where seed=0,1,2
+  bench table results/cifar10-head --published
   bench table --runs --columns accuracy,nll
 """
 _RUN_COLUMNS = ("accuracy", "rounds", "seconds")
@@ -32,6 +37,10 @@ _RUN_COLUMNS = ("accuracy", "rounds", "seconds")
 @click.option("--methods", help="Only these methods.")
 @filter_options
 @click.option("--pivot", "pivoted", is_flag=True, help="A column for each dataset and label count. [accuracy]")
+@click.option(
+    "--published", is_flag=True, help="Published numbers in a table of their own, of baselines/published.csv."
+)
+@click.option("--published-from", metavar="FILE", help="Published numbers of another file.")
 @click.option("--runs", "each_run", is_flag=True, help="One row per run instead of means.")
 @format_option("terminal", "markdown", "latex", "html", "csv", "json")
 def command(
@@ -42,6 +51,8 @@ def command(
     labels: str | None,
     where: tuple[str, ...],
     pivoted: bool,
+    published: bool,
+    published_from: str | None,
     each_run: bool,
     format_: str,
 ) -> None:
@@ -52,10 +63,15 @@ def command(
     """
     from pseudobench.errors import BenchError
     from pseudobench.frames import frame, ordered
+    from pseudobench.published import find_published, read_published
 
-    if pivoted and each_run:
-        raise BenchError("--pivot and --runs: a column for each dataset, or a row for each run; take one of them")
+    beside = published or published_from is not None
+    if each_run and (pivoted or beside):
+        raise BenchError("--runs shows single runs; it goes neither with --pivot nor with --published")
+    if beside and format_ == "csv":
+        raise BenchError("--published makes a second table, and a CSV file holds one; take json, or the file itself")
     _, registry = installed()
+    numbers = read_published(find_published(published_from)) if beside else None
     wanted = where_from(dataset, labels, where)
     if methods:
         wanted["method"] = parse_names(methods, "methods")
@@ -63,7 +79,7 @@ def command(
     if each_run:
         show_runs(runs, registry, columns, format_)
     else:
-        show_summary(runs, registry, columns, format_, pivoted=pivoted)
+        show_summary(runs, registry, columns, format_, pivoted=pivoted, published=numbers)
 
 
 def show_summary(
@@ -73,21 +89,28 @@ def show_summary(
     format_: str = "terminal",
     *,
     pivoted: bool = False,
+    published: Sequence[Published] | None = None,
 ) -> None:
-    """Print the summary, and why runs failed if any did."""
+    """Print the summary, beside it what of ``published`` belongs there, and why runs failed if any did."""
     from pseudobench import console, tables
     from pseudobench.frames import pick_columns
     from pseudobench.grids import table_grid
+    from pseudobench.published import beside, published_grid
 
     usual = ("accuracy",) if pivoted else tables.DEFAULT_COLUMNS
     columns = pick_columns(registry, parse_names(names, "columns") if names else usual)
     table = tables.pivot(runs, columns) if pivoted else tables.summarize(runs, columns)
+    places = zip(runs["dataset"], runs["labels"].map(str), strict=True)
+    near = None if published is None else beside(published, places, (column.name for column in columns))
     if format_ == "csv":
         click.echo(tables.to_values(table).to_csv(index=False), nl=False)
     elif format_ == "json":
-        click.echo(tables.to_values(table).to_json(orient="records", indent=1))
+        ours = json.loads(tables.to_values(table).to_json(orient="records"))
+        both = ours if near is None else {"runs": ours, "published": [asdict(each) for each in near]}
+        click.echo(json.dumps(both, indent=1))
     else:
-        show_grids([table_grid(table, "*" if format_ == "terminal" else "Bold")], format_)
+        grid = table_grid(table, "*" if format_ == "terminal" else "Bold")
+        show_grids([grid] if near is None else [grid, published_grid(near)], format_)
     if format_ == "terminal":
         for column in dict.fromkeys(heading.column for heading in table.headings):
             console.say(f"  {column.name}: {column.description}")

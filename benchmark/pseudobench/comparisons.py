@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -55,24 +55,25 @@ def parse_side(text: str) -> Side:
 
 
 def compare_records(
-    records: Sequence[Record], names: Sequence[str], column: Column, registry: Registry
+    records: Iterable[Record], names: Sequence[str], column: Column, registry: Registry
 ) -> list[Comparison]:
     """Every other method named against the first; with one name, every method that there is against it.
 
     Runs of one method with different settings are compared each by themselves, never mixed. Methods that were not
     trained with the same recipe and network are compared only if the settings of either are named.
     """
-    if not records:
+    kept: list[Record] = []  # without their rounds, which are most of them
+    runs = ordered(frame(_keeping(records, kept), registry), registry)
+    if runs.empty:
         raise BenchError("there are no run records to compare; `bench run` makes some")
     baseline, *others = [parse_side(name) for name in names]
     if not others:
-        others = [Side(method) for method in _rivals(records, registry) if method != baseline.method]
+        budget = runs[runs["trains on"] == "budget"]
+        others = [Side(method) for method in dict.fromkeys(budget["method"]) if method != baseline.method]
     picked = [
-        {record["run_id"] for record in matching(records, {**side.where, "method": (side.method,)})}
+        [record["run_id"] for record in matching(kept, {**side.where, "method": (side.method,)})]
         for side in (baseline, *others)
     ]
-    methods = {side.method for side in (baseline, *others)}
-    runs = ordered(frame((each for each in records if each["spec"]["method"] in methods), registry), registry)
     sides = [arms_of(runs[runs["run_id"].isin(ids)], [column.name]) for ids in picked]
     everybody = arms_of(runs, [])
     found: dict[tuple[Any, ...], Comparison] = {}
@@ -88,11 +89,10 @@ def compare_records(
     return _corrected(list(found.values()))
 
 
-def _rivals(records: Sequence[Record], registry: Registry) -> list[str]:
-    """Every method that there are runs of, as listed; but for those that have all labels."""
-    listed = [entry.name for entry in registry.of("methods")]
-    there = {record["spec"]["method"] for record in records if record["spec"]["trains_on"] == "budget"}
-    return [name for name in listed if name in there] + sorted(there.difference(listed))
+def _keeping(records: Iterable[Record], kept: list[Record]) -> Iterator[Record]:
+    for record in records:
+        kept.append({key: record[key] for key in ("run_id", "spec", "status")})
+        yield record
 
 
 def _name(arm: Arm, arms: Sequence[Arm]) -> str:

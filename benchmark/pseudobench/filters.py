@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pseudobench.errors import BenchError
@@ -36,11 +36,14 @@ def parse_where(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return where
 
 
-def matching(records: Iterable[Record], where: Mapping[str, Sequence[str]]) -> list[Record]:
-    """The records that have one of the values wanted for every key; raises for a value that none has."""
+def matching(records: Iterable[Record], where: Mapping[str, Sequence[str]]) -> Iterator[Record]:
+    """The records that have one of the values wanted for every key; raises at the end for a value that none has.
+
+    One after another: ten thousand whole records at a time would fill the memory, and cost more time than reading them.
+    """
     seen: dict[str, dict[str, str]] = {key: {} for key in where}
     wanted = {key: {_normal(value) for value in values} for key, values in where.items()}
-    kept, known, count = [], set(KEYS), 0
+    known, count, kept = set(KEYS), 0, 0
     for record in records:
         count += 1
         fits = True
@@ -50,7 +53,8 @@ def matching(records: Iterable[Record], where: Mapping[str, Sequence[str]]) -> l
                 seen[key].setdefault(_normal(value), value)
             fits = fits and value is not None and _normal(value) in wanted[key]
         if fits:
-            kept.append(record)
+            kept += 1
+            yield record
     for key, values in where.items() if count else ():
         if not seen[key]:
             raise BenchError(f"no run record says anything of {key!r}{suggest(key, known)}")
@@ -61,7 +65,6 @@ def matching(records: Iterable[Record], where: Mapping[str, Sequence[str]]) -> l
     if count and not kept:
         asked = ", ".join(f"{key} {' or '.join(values)}" for key, values in where.items())
         raise BenchError(f"none of {count} run records has all of: {asked}")
-    return kept
 
 
 def _value(record: Record, key: str, known: set[str]) -> str | None:

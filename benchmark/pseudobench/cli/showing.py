@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,7 +48,7 @@ def where_from(dataset: str | None, labels: str | None, where: Sequence[str]) ->
     return wanted
 
 
-def read_records(folders: Sequence[str], where: dict[str, tuple[str, ...]]) -> list[Record]:
+def read_records(folders: Sequence[str], where: Mapping[str, Sequence[str]]) -> Iterator[Record]:
     """The records below the folders that are wanted."""
     from pseudobench.filters import matching
     from pseudobench.store import Store, records_of

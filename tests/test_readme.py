@@ -13,6 +13,7 @@ import pytest
 from pseudobench import hookimpl
 from pseudobench.cli.main import cli
 from pseudobench.experiment import SHORT, experiment_from, parse_settings, read_file
+from pseudobench.networks import check_backbone
 from pseudobench.plugins import PluginInfo, load_plugins
 from pseudobench.registry import build_registry
 from pseudobench.spec import RunSpec, resolve
@@ -43,6 +44,11 @@ def test_commands_are_understood(arguments, monkeypatch, registry):
         flags = {key: asked[key] for key in ("methods", "dataset", "labels", "seeds", "backbone", *SHORT)}
         layers = [read_file(asked["file"])] if asked["file"] else []
         assert experiment_from(*layers, {**flags, "set": parse_settings(asked["settings"])}).specs(registry)
+
+
+def test_the_sentence_shown_is_what_the_records_say(bench):
+    (said,) = blocks("text")
+    assert said in bench("compare", "ups", "ups-raps", "--results", str(ROOT / "results" / "digits")).out
 
 
 def test_the_notebook_example_runs(tmp_path, monkeypatch, capsys):
@@ -104,6 +110,20 @@ def test_tables_are_what_the_records_say(bench):
     digits, ablation = str(results / "digits"), str(results / "digits-ablation")
     taken_apart = bench("table", digits, ablation, *ABLATION, "--format", "markdown").out
     assert taken_apart == (results / "digits-ablation.md").read_text(encoding="utf-8")
+
+
+BASELINES = sorted((ROOT / "baselines").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", BASELINES, ids=lambda path: path.stem)
+def test_every_experiment_file_asks_for_runs_that_can_be_and_is_listed(registry, path):
+    specs = experiment_from(read_file(path)).specs(registry)
+    assert len({spec.run_id for spec in specs}) == len(specs) > 0
+    for backbone in {spec.backbone for spec in specs}:
+        check_backbone(registry, backbone)
+    listed = (ROOT / "baselines" / "README.md").read_text(encoding="utf-8")
+    stem, _, last = path.stem.rpartition("-")
+    assert f"`{path.name}`" in listed or (f"`{stem}-" in listed and f"`-{last}`" in listed)
 
 
 FOLDERS = [path.name for path in sorted((ROOT / "results").iterdir()) if path.is_dir()]

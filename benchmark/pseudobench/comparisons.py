@@ -151,9 +151,7 @@ def _why_nothing(baseline: Side, others: Sequence[Side], sides: Sequence[Sequenc
                     f"{names} were trained differently, so that their difference is not the methods' alone; to compare "
                     f"them all the same, say so: bench compare {one} {other}"
                 )
-    return (
-        f"{names} have no runs that differ in the method alone: same dataset, labels, backbone, preset and test images"
-    )
+    return f"{names} have no runs that differ in the method alone, with the same dataset, labels, backbone and preset"
 
 
 def to_values(comparisons: Sequence[Comparison]) -> pd.DataFrame:

@@ -68,10 +68,10 @@ def policy(spec: Mapping[str, Any]) -> str:
     return str((spec["settings"].get("calibration") or {}).get("policy", "none"))
 
 
-def _split(record: Mapping[str, Any]) -> str | None:
+def _split(record: Mapping[str, Any]) -> str:
     """How many labels a run trained and calibrated on, and which: two runs that took as many took the same."""
     split = record["split"]
-    return f"{split['labeled']}+{split['calibration']} {split['sha256']}" if split else None
+    return f"{split['labeled']}+{split['calibration']} {split['sha256']}" if split else ""
 
 
 def ordered(runs: pd.DataFrame, registry: Registry, *, methods_first: bool = False) -> pd.DataFrame:
@@ -114,7 +114,7 @@ def settings_texts(rows: Sequence[Mapping[str, Any]], specs: Sequence[Mapping[st
 
 
 def flatten(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that a run's method and settings are: ``recipe.lr``, ``ups.tau_p``, ..., ``selector``, ``labels``."""
+    """Everything that a run's method and settings are: ``recipe.lr``, ``ups.tau_p``, ..., ``selector``."""
     settings = {f"{group}.{name}": value for group, held in spec["settings"].items() for name, value in held.items()}
     return {**settings, **spec["stages"], "trains on": spec["trains_on"]}
 

@@ -53,9 +53,10 @@ def table_grid(table: Table, best: str = "Bold") -> Grid:
     metrics = {heading.column.name for heading in table.headings}
     single = table.pivoted and len(metrics) == 1
     names = [heading.group if single else heading.column.name for heading in table.headings]
+    usual = table.seeds if table.pivoted else None
     rows = []
     for row in table.rows:
-        cells = [_cell(cell, heading.column, table) for cell, heading in zip(row.cells, table.headings, strict=True)]
+        cells = [_cell(cell, heading.column, usual) for cell, heading in zip(row.cells, table.headings, strict=True)]
         runs = Shown(f"{row.done} + {row.missing} not done" if row.missing else f"{row.done}")
         rows.append((*map(Shown, row.identity), *cells, *(() if table.pivoted else (runs,))))
     groups: tuple[str, ...] = ()
@@ -75,13 +76,16 @@ def table_caption(table: Table, best: str, metrics: Iterable[str] = ()) -> str:
     return ". ".join(sentence.replace("BEST", best) for sentence in sentences) + "."
 
 
-def _cell(cell: Cell | None, column: Column, table: Table) -> Shown:
-    """The mean, scaled and rounded, with its interval; and the number of seeds where it is not what one would think."""
+def _cell(cell: Cell | None, column: Column, usual: int | None) -> Shown:
+    """The mean, scaled and rounded, with its interval; and the number of seeds where it is not what one would think.
+
+    ``usual`` is what the caption says of a pivoted table; in others each row says how many runs it has.
+    """
     if cell is None:
         return Shown("no runs")
-    usual = table.seeds if table.pivoted else cell.done
-    remarks = [f"n={cell.value.n}"] if cell.value.n and cell.value.n != usual else []
-    if table.pivoted and cell.missing:
+    expected = cell.done if usual is None else usual
+    remarks = [f"n={cell.value.n}"] if cell.value.n and cell.value.n != expected else []
+    if usual is not None and cell.missing:
         remarks.append(f"{cell.missing} not done")
     text = f"{number(cell.value.mean, column)}{interval(cell.value.half, column)}"
     return Shown(text + (f" ({', '.join(remarks)})" if remarks else ""), cell.mark)

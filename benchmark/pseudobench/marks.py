@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from pseudobench.arms import Arm
-from pseudobench.statistics import LEVEL, compare_pairs, holm, mean_of, seeds_needed
+from pseudobench.statistics import LEVEL, holm, mean_of, seeds_needed, sign_flip_test
 
 Mark = Literal["", "best", "near"]
 #: What a cell that is not significantly worse than the best is marked with.
@@ -43,10 +45,8 @@ def judge(rivals: Sequence[Mapping[int, float]], higher_is_better: bool | None) 
     others = [place for place in complete if place != best]
     needed = seeds_needed(len(others))
     if len(seeds) >= needed:
-        tests = [compare_pairs(columns[place], columns[best]).p for place in others]
-        corrected = holm([1.0 if p is None else p for p in tests])
-        marks = [""] * len(rivals)
-        for place, p in zip(others, corrected, strict=True):
+        tests = [sign_flip_test(np.subtract(columns[place], columns[best])) for place in others]
+        for place, p in zip(others, holm(tests), strict=True):
             marks[place] = "near" if p > LEVEL else ""
     for place, mean in means.items():
         if mean == top:

@@ -74,7 +74,7 @@ def _t_test(difference: Mean) -> float | None:
     return float(2 * special.stdtr(freedom, -abs(statistic)))
 
 
-def sign_flip_test(differences: Sequence[float]) -> float:
+def sign_flip_test(differences: Sequence[float] | np.ndarray) -> float:
     """How often the mean is at least as far from zero if every difference has its sign by the toss of a coin.
 
     If two methods do the same, then within a seed either could have had either result, so this p-value is exact,

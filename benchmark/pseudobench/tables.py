@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -103,8 +103,9 @@ def summarize(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
 def pivot(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
     """A row for each method, and for each dataset and label count (and whatever else varies) the ``columns``."""
     arms, shown = _arms(runs, columns)
+    shown = shown or list(columns)  # nothing has finished, and that is what there is to see
     cells, verdicts = _cells(arms, shown)
-    places = sorted({arm.place for arm in arms}, key=lambda place: (place[0], int(place[2]), place))
+    places = _in_order({arm.place for arm in arms})
     groups = dict(zip(places, _groups(places), strict=True))
     everywhere = {place: _only({arm.identity["settings"] for arm in arms if arm.place == place}) for place in places}
     # What a place has everywhere is no matter of its rows: it is said of the place.
@@ -189,6 +190,12 @@ def _caption(arms: Sequence[Arm], keys: Sequence[str]) -> dict[str, str]:
     return {key: value for key, value in shared.items() if value}
 
 
+def _in_order(places: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """By dataset, then by label count."""
+    dataset, labels = PLACE.index("dataset"), PLACE.index("labels")
+    return sorted(places, key=lambda place: (place[dataset], int(place[labels]), place))
+
+
 def _groups(places: Sequence[tuple[str, ...]]) -> list[str]:
     """A name for each place: its dataset and label count, and what else varies."""
     varying = [PLACE.index(key) for key in PLACE if key not in ("dataset", "labels")]
@@ -201,7 +208,7 @@ def to_values(table: Table) -> pd.DataFrame:
     """The table as numbers, unscaled: mean, half interval, number of seeds and mark of every column."""
     rows = []
     for row in table.rows:
-        held: dict[str, Any] = {**dict(zip(table.keys, row.identity, strict=True))}
+        held: dict[str, Any] = dict(zip(table.keys, row.identity, strict=True))
         held |= {"runs": row.done, "not_done": row.missing}
         for heading, cell in zip(table.headings, row.cells, strict=True):
             value = cell.value if cell else mean_of([])

@@ -58,6 +58,18 @@ def test_pairs_count_not_intervals():
     assert judge([seeds(wide), seeds([value - 0.01 for value in wide])], True).marks == ("best", "")
 
 
+def test_marks_are_corrected_for_their_number():
+    """One rival that loses by 1 to 10, but once wins, is worse; two of them are not both shown to be.
+
+    Of differences that are ranks the test is Wilcoxon's.
+    """
+    behind = [1, 2, 3, 4, 5, 6, 7, -8, 9, 10]
+    assert 0.025 < stats.wilcoxon(behind, method="exact").pvalue <= 0.05
+    best, rival = seeds([0.5] * 10), seeds([0.5 - each / 1000 for each in behind])
+    assert judge([best, rival], True).marks == ("best", "")
+    assert judge([best, rival, rival], True).marks == ("best", "near", "near")
+
+
 def test_with_few_seeds_nothing_but_the_best_is_marked():
     verdict = judge([seeds(around(0.9, 5)), seeds(around(0.9, 5, turn=1)), seeds(around(0.5, 5))], True)
     assert verdict.marks.count("best") == 1
@@ -146,6 +158,11 @@ def test_failed_and_missing_runs_are_visible_in_every_layout(bench):
     assert "| ups | no runs | 85.00 ± 63.53 (n=2) |" in wide
     assert "failed: the loss became nan" in bench("table", "--pivot").out
     assert "| failed | – |" in bench("table", "--runs", "--columns", "accuracy", "--format", "markdown").out
+
+
+def test_a_pivoted_table_of_failures_shows_them(bench):
+    save(Path("runs"), records("pl", [None, None]))
+    assert "| pl | – (2 not done) |" in bench("table", "--pivot", "--format", "markdown").out
 
 
 def test_settings_of_a_whole_dataset_are_said_of_it_and_not_of_its_rows(bench):

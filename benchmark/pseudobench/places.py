@@ -44,3 +44,30 @@ def near(path: Path) -> Iterator[Path]:
         copy = Path(folder) / path.name
         copy.write_bytes(path.read_bytes())
         yield copy
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all: beside its place first, then moved there in one step."""
+    if is_far(path):
+        path.write_bytes(content)
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def write_output(path: Path, content: bytes) -> None:
+    """What a command was asked to write; makes the folder, and says in one line what can't be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+    except OSError as error:
+        raise BenchError(f"can't write {path}: {error.strerror or error}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from pseudobench.errors import BenchError
-from pseudobench.places import is_far
+from pseudobench.places import is_far, write_whole
 
 FORMAT = 1
 KIND = "pseudobench.run"
@@ -84,7 +83,7 @@ class Store:
         text = json.dumps(record, indent=1, allow_nan=False) + "\n"
         path = self.path(record["run_id"])
         try:
-            _write(path, text)
+            write_whole(path, text.encode())
         except OSError as error:
             raise BenchError(f"can't write {path}: {error.strerror}") from None
 
@@ -129,24 +128,6 @@ def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
             if first is not path:
                 raise BenchError(f"{first} and {path} are the same run; move one of them away")
             yield record
-
-
-def _write(path: Path, text: str) -> None:
-    """Beside its place first, then moved there in one step."""
-    if is_far(path):
-        path.write_text(text, encoding="utf-8")
-        return
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def read_record(path: Path) -> dict[str, Any]:

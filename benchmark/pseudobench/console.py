@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import track as rich_track
 from rich.table import Table as RichTable
 
 from pseudobench.columns import headline
@@ -18,6 +21,8 @@ from pseudobench.listeners import Progress as Shown
 
 if TYPE_CHECKING:
     from pseudobench.spec import RunSpec
+
+Item = TypeVar("Item")
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -59,8 +64,39 @@ def show_table(
         say(title)
     # A pipe has no width: nothing is cut or folded there.
     target = out if out.is_terminal else Console(file=sys.stdout, width=max(250, out.width), highlight=False)
+    for table in _tables(header, rows, numbers_from, target.width, bold):
+        target.print(table)
+
+
+def picture_of_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str,
+    numbers_from: int | None = None,
+    bold: Collection[tuple[int, int]] = (),
+) -> str:
+    """What `show_table` prints in a terminal that is wide enough, as an SVG."""
+    (table,) = _tables(header, rows, numbers_from, sys.maxsize, bold)
+    measure = Console(width=10_000)
+    width = measure.measure(table).maximum
+    console = Console(file=io.StringIO(), record=True, width=width, highlight=False, legacy_windows=False)
+    console.print(escape(title))
+    console.print(table)
+    picture = console.export_svg(title="bench table")
+    return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)  # rich would have a font fetched
+
+
+def _tables(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers_from: int | None,
+    width: int,
+    bold: Collection[tuple[int, int]],
+) -> Iterator[RichTable]:
+    """A table in parts that fit into ``width``."""
     start = len(header) if numbers_from is None else numbers_from
-    for part in _parts(header, rows, start, target.width):
+    for part in _parts(header, rows, start, width):
         table = RichTable()
         for place in part:
             if place < start:
@@ -70,7 +106,7 @@ def show_table(
         for number, row in enumerate(rows):
             cells = {place: escape(row[place]) for place in part}
             table.add_row(*(f"[bold]{cell}[/]" if (number, place) in bold else cell for place, cell in cells.items()))
-        target.print(table)
+        yield table
 
 
 def _parts(header: Sequence[str], rows: Sequence[Sequence[str]], start: int, width: int) -> list[list[int]]:
@@ -94,6 +130,11 @@ def working(text: str) -> Iterator[None]:
         return
     with err.status(escape(text)):
         yield
+
+
+def track(items: Sequence[Item], text: str) -> Iterator[Item]:
+    """Go through ``items`` with a bar; in a terminal only."""
+    yield from rich_track(items, escape(text), console=err, transient=True, disable=not err.is_terminal)
 
 
 def listener(quiet: bool) -> Listener:

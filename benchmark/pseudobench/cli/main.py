@@ -17,6 +17,8 @@ COMMANDS = {
     "status": ("pseudobench.cli.status", "Show what of an experiment is done, running, failed or missing."),
     "table": ("pseudobench.cli.table", "Tabulate run records."),
     "compare": ("pseudobench.cli.compare", "Test whether methods differ, paired over seeds."),
+    "report": ("pseudobench.cli.report", "Write a report on run records as one HTML file."),
+    "figures": ("pseudobench.cli.figures", "Draw run records as SVG, PDF or PNG."),
     "show": ("pseudobench.cli.show", "Show one run, round by round."),
     "data": ("pseudobench.cli.data", "Show where datasets are, and prepare them."),
     "cache": ("pseudobench.cli.cache", "Show what is kept to be reused, and what that saved."),

@@ -1,0 +1,55 @@
+"""``bench figures``."""
+
+from __future__ import annotations
+
+import click
+
+from pseudobench.errors import BenchError
+from pseudobench.experiment import parse_names
+from pseudobench.places import place, write_output
+from pseudobench.registry import installed
+
+_EXAMPLES = """\b
+Examples:
+  bench figures
+  bench figures results/digits -o figures --format svg,pdf
+  bench figures results/digits --methods supervised,pl,ups --figures accuracy,rounds
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("results", nargs=-1)
+@click.option("-o", "--output", default="figures", show_default=True, help="The folder to write to.")
+@click.option("--format", "formats", default="svg", show_default=True, help="svg, pdf, png, or several of them.")
+@click.option("--figures", "wanted", help="Only these; an unknown name lists them. [all]")
+@click.option("--methods", help="Only these methods.")
+@click.option("--dataset", help="Only these datasets.")
+def command(
+    results: tuple[str, ...],
+    output: str,
+    formats: str,
+    wanted: str | None,
+    methods: str | None,
+    dataset: str | None,
+) -> None:
+    """Draw the run records below the folders RESULTS, for papers: the figures of `bench report`, each as a file.
+
+    With svg also the table, as the terminal shows it.
+    """
+    from pseudobench import console
+
+    folder = place(output)
+    if folder.exists() and not folder.is_dir():
+        raise BenchError(f"-o {output} is a file; name a folder")
+    _, registry = installed()
+    with console.working("reading records"):
+        from pseudobench.report.files import files
+        from pseudobench.report.sections import read_records, sections
+        from pseudobench.tables import DEFAULT_COLUMNS, pick_columns
+
+        found = sections(read_records(results, methods, dataset), registry, pick_columns(registry, DEFAULT_COLUMNS))
+        todo = files(found, parse_names(formats, "format"), parse_names(wanted, "figures") if wanted else None)
+    made = [(file.name, file.make()) for file in console.track(todo, "drawing figures")]
+    for name, content in made:
+        write_output(folder / name, content)
+        console.say(str(folder / name))

@@ -1,0 +1,88 @@
+"""Colours of figures for light and dark pages. Series differ in marker and dash too, not in colour alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+
+#: These fonts have the same widths. Where none of them is, the padding below has room for a wider one.
+FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
+DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 4))
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours. ``palette`` is Okabe and Ito's, which colour-blind people can tell apart, with grey for its yellow."""
+
+    background: str
+    ink: str
+    faint: str
+    palette: tuple[str, ...]
+
+    def config(self) -> dict[str, Any]:
+        """As Vega-Lite takes it."""
+        text = {"labelColor": self.ink, "titleColor": self.ink, "labelFontSize": 11, "titleFontSize": 12}
+        return {
+            "background": self.background,
+            "font": FONT,
+            "lineBreak": "\n",
+            "padding": {"left": 20, "top": 6, "right": 10, "bottom": 6},
+            "view": {"stroke": None},
+            "axis": {
+                **text,
+                "titleFontWeight": "normal",
+                "labelLimit": 190,
+                "gridColor": self.faint,
+                "domainColor": self.ink,
+                "tickColor": self.ink,
+            },
+            "legend": {
+                **text,
+                "labelLimit": 190,
+                "title": None,
+                "orient": "bottom",
+                "columns": 2,
+                "columnPadding": 34,
+                "symbolSize": 60,
+                "symbolOpacity": 1,
+                "symbolStrokeWidth": 0,
+            },
+            "header": {**text, "labelFontWeight": "bold", "labelLimit": 190},
+            "text": {"color": self.ink},
+        }
+
+    def colours(self, number: int) -> list[str]:
+        """For so many series, in their order."""
+        return _cycled(self.palette, number)
+
+
+LIGHT = Theme(
+    "#ffffff",
+    "#1b1f24",
+    "#e3e6ea",
+    ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7d858e", "#000000"),
+)
+DARK = Theme(
+    "#15191e",
+    "#e6e9ed",
+    "#343b44",
+    ("#3d9fdc", "#e8742c", "#1fb389", "#d68fb6", "#f0b429", "#93d2f5", "#98a2ad", "#ffffff"),
+)
+
+
+def shapes(number: int) -> list[str]:
+    """Markers for so many series."""
+    return _cycled(SHAPES, number)
+
+
+def dashes(number: int) -> list[list[int]]:
+    """Dashes for so many series."""
+    return [list(dash) for dash in _cycled(DASHES, number)]
+
+
+def _cycled(items: Sequence[Item], number: int) -> list[Item]:
+    return [items[place % len(items)] for place in range(number)]

@@ -1,0 +1,219 @@
+"""`bench report` and `bench figures`: what is written and said, and that nothing in a record is taken for markup."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from html.parser import HTMLParser
+from io import BytesIO
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+from pypdf import PdfReader
+
+from pseudobench.report.figures import FIGURES
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = "<script>alert(1)</script>"
+QUOTED = """it's "a" & <b>b</b>"""
+
+
+def records(*methods, seeds=2):
+    """Real records of the embedded dataset."""
+    return [
+        json.loads(path.read_text())
+        for method in methods
+        for seed in range(seeds)
+        for path in (ROOT / "results" / "digits").glob(f"digits-40-{method}-s{seed}-*.json")
+    ]
+
+
+def put(folder, *some):
+    folder.mkdir(parents=True, exist_ok=True)
+    for record in some:
+        (folder / f"{len(list(folder.iterdir()))}.json").write_text(json.dumps(record))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    put(tmp_path / "runs", *records("supervised", "pl", "ups-raps"))
+    return tmp_path / "runs"
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page: its elements with their attributes, and its text."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.elements, self.text = [], ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+    def all(self, tag):
+        return [attributes for each, attributes in self.elements if each == tag]
+
+
+def test_the_report_says_where_it_is_and_is_the_same_again(bench, runs):
+    first = bench("report", "-o", "new/folder/first.html")
+    assert (first.code, first.out, first.err) == (0, "report: new/folder/first.html\n", "")
+    bench("report", str(runs), "-o", "second.html")
+    assert Path("new/folder/first.html").read_bytes() == Path("second.html").read_bytes()
+    page = Page(Path("second.html"))
+    assert "6 runs: 6 done" in page.text
+    assert "3702ed92f3439a7c96d582325ce2b4e1a4a837ce" in page.text
+    assert "bench run --methods supervised,pl,ups-raps --seeds 2 --dataset digits --labels 40" in page.text
+
+
+def test_every_figure_is_there_twice_with_words_and_numbers(bench, runs):
+    bench("report", "-o", "report.html")
+    page = Page(Path("report.html"))
+    images, sources = page.all("img"), page.all("source")
+    assert len(images) == len(sources) == len(FIGURES)
+    assert all(len(image["alt"]) > 60 for image in images)
+    assert all(source["media"] == "(prefers-color-scheme: dark)" for source in sources)
+    assert page.text.count("Numbers") == len(FIGURES)
+    for address in [image["src"] for image in images] + [source["srcset"] for source in sources]:
+        assert address.startswith("data:image/svg+xml;base64,")
+
+
+def test_what_is_not_done_is_visible(bench, runs):
+    failed, running, *_ = records("ups", "raps-singleton", seeds=1)
+    failed |= {"status": "failed", "error": {"message": f"the loss became NaN {HOSTILE}", "where": "fit"}}
+    running |= {"status": "running", "rounds": running["rounds"][:1]}
+    put(runs, failed, running)
+    bench("report")
+    page = Page(Path("report.html"))
+    assert "8 runs: 6 done, 1 failed, 1 running" in page.text
+    assert f"{failed['run_id']}: failed: the loss became NaN {HOSTILE}" in page.text
+    assert f"{running['run_id']}: running" in page.text
+    assert "ups: no record of seed 1, which other rows have" in page.text
+    assert "1 not done" in page.text
+
+
+def test_records_without_a_finished_run_are_reported_on_too(bench, tmp_path):
+    (record,) = records("ups", seeds=1)
+    put(tmp_path / "runs", record | {"status": "failed", "rounds": [], "error": {"message": "no", "where": "fit"}})
+    assert bench("report").code == 0
+    page = Page(Path("report.html"))
+    assert "1 run: 1 failed" in page.text
+    assert page.all("img") == []
+    outcome = bench("figures", "--format", "png")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "no numbers for accuracy" in outcome.err
+
+
+def test_records_of_a_stranger_are_safe(bench, tmp_path):
+    """Names and everything else that a record says come out as text."""
+    odd = records("ups-raps")
+    for record in odd:
+        spec = record["spec"]
+        spec |= {"method": HOSTILE, "dataset": f"../{QUOTED}", "backbone": QUOTED, "overrides": {"raps.alpha": HOSTILE}}
+        spec["settings"]["raps"] |= {"lam": QUOTED}
+        record["run_id"] += HOSTILE
+        record["environment"] |= {
+            "device_name": HOSTILE,
+            "source": {"revision": f"</script>{HOSTILE}", "changed": True},
+        }
+    odd[1] |= {"status": HOSTILE, "error": {"message": f"{QUOTED}{HOSTILE}", "where": ""}}
+    put(tmp_path / "runs", *odd, *records("pl"))
+    assert bench("report").code == 0
+    page = Page(Path("report.html"))
+    assert len(page.all("script")) == 1
+    assert page.all("b") == []
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    policy = page.all("meta")[1]["content"]
+    assert policy.startswith("default-src 'none'; img-src data:;")
+    assert HOSTILE in page.text
+    assert f"../{QUOTED}, 40 labels" in page.text
+    outcome = bench("figures", "-o", "figures")
+    written = [Path(line) for line in outcome.out.splitlines()]
+    assert {path.parent for path in written} == {Path("figures")}
+    for path in written:
+        names = {element.tag.rpartition("}")[2] for element in ElementTree.parse(path).iter()}
+        assert not names & {"script", "b", "a", "image", "foreignObject"}
+    assert any(HOSTILE in "".join(ElementTree.parse(path).getroot().itertext()) for path in written)
+
+
+def test_datasets_and_label_counts_are_sections(bench, tmp_path):
+    more = records("pl", "ups-raps")
+    for record in more[::2]:
+        record["spec"]["labels"] = 100
+        record["run_id"] += "more"
+    put(tmp_path / "runs", *more)
+    bench("report")
+    titles = ["digits-40", "digits-100"]
+    assert {each["id"] for each in Page(Path("report.html")).all("section")} == {*titles, "environment"}
+    bench("report", "--methods", "pl", "-o", "pl.html")
+    assert "ups-raps" not in Page(Path("pl.html")).text
+    named = bench("figures", "--figures", "accuracy").out.splitlines()
+    assert sorted(named) == sorted(f"figures/{title}-accuracy.svg" for title in titles)
+
+
+def test_figures_in_every_format(bench, runs):
+    outcome = bench("figures", "-o", "new/figures", "--format", "svg,pdf,png", "--figures", "coverage,accuracy,table")
+    assert outcome.code == 0
+    names = [
+        f"new/figures/digits-40-{name}.{kind}" for name in ("accuracy", "coverage") for kind in ("svg", "pdf", "png")
+    ]
+    assert outcome.out.splitlines() == [*names, "new/figures/digits-40-table.svg"]
+    (page,) = PdfReader("new/figures/digits-40-coverage.pdf").pages
+    assert "sets that hold the true class, %" in page.extract_text()  # text, not outlines
+    picture = Image.open(BytesIO(Path("new/figures/digits-40-coverage.png").read_bytes()))
+    assert picture.width > 1000
+    table = Path("new/figures/digits-40-table.svg").read_text()
+    assert "url(" not in table.replace("url(#", "")  # no font is fetched
+    assert "ups-raps" in "".join(ElementTree.fromstring(table).itertext())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("report", "-o", "runs"), "-o runs is a folder; name the file, such as runs/report.html"),
+        (("report", "-o", "file/report.html"), "can't write file/report.html: "),
+        (("report", "empty"), "there are no run records to report on; `bench run` makes some"),
+        (("report", "nowhere"), "there is no results folder nowhere; `bench run` makes one"),
+        (("report", "runs", "runs"), "the same run is in more than one of the folders; name each folder once"),
+        (("report", "--methods", "upps"), "no run record has the method 'upps'; there are: "),
+        (("figures", "-o", "file"), "-o file is a file; name a folder"),
+        (("figures", "--format", "gif"), "there is no format 'gif'; known: pdf, png, svg"),
+        (("figures", "--figures", "accurracy"), "there is no figure 'accurracy'; did you mean 'accuracy'?"),
+        (("figures", "empty"), "there are no run records to report on; `bench run` makes some"),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_is_written(bench, runs, tmp_path, arguments, message):
+    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "empty").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    outcome = bench(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"error: {message}")
+    assert outcome.err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_files_of_the_page_are_packaged():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    folder = ROOT / "benchmark" / "pseudobench" / "report"
+    assert sorted(declared["pseudobench.report"]) == sorted(path.name for path in folder.glob("*.*[!yc]"))
+
+
+@pytest.mark.parametrize("name", ["report", "figures"])
+def test_help_has_examples_and_is_quick(name):
+    code = (
+        "import sys\nfrom pseudobench.cli.main import main\n"
+        f"try:\n    main([{name!r}, '--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'torch', 'pandas', 'altair', 'vl_convert', 'jinja2'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "Examples:" in done.stdout

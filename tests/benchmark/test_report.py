@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -71,6 +73,29 @@ def test_the_report_says_where_it_is_and_is_the_same_again(bench, runs):
     assert "6 runs: 6 done" in page.text
     assert "3702ed92f3439a7c96d582325ce2b4e1a4a837ce" in page.text
     assert "bench run --methods supervised,pl,ups-raps --seeds 2 --dataset digits --labels 40" in page.text
+
+
+def test_the_summary_is_what_the_records_say(bench, runs):
+    bench("report")
+    rows = summary(Path("report.html"))
+    assert [row["method"] for row in rows] == ["supervised", "pl", "ups-raps"]
+    assert {row["runs"] for row in rows} == {"2"}
+    last = [record["rounds"][-1] for record in records("ups-raps")]
+    accuracy = [100 * each["test"]["accuracy"] for each in last]
+    half = 12.7062 * abs(accuracy[0] - accuracy[1]) / 2  # half of a t interval of two values
+    assert rows[2]["accuracy"] == f"{sum(accuracy) / 2:.2f}± {half:.2f}"
+    assert rows[2]["coverage"].startswith(f"{50 * sum(each['selection']['coverage'] for each in last):.1f}±")
+    assert rows[1]["coverage"] == "–"
+
+
+def summary(path):
+    """The rows of the first table: texts by heading."""
+    table = re.search(r"<table class=.summary.*?</table>", path.read_text(encoding="utf-8"), re.DOTALL)[0]
+    cells = [
+        [html.unescape(re.sub(r"<.*?>", "", cell)) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)]
+        for row in table.split("<tr>")[1:]
+    ]
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
 
 
 def test_every_figure_is_there_twice_with_words_and_numbers(bench, runs):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WIDTH, HEIGHT, LINE = 300, 240, 13
-_WRAP = 26
+_WRAP = 24
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 
@@ -60,7 +60,8 @@ def rounds(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
 
 def selections(means: pd.DataFrame, runs: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
     """Precision against how much of the pool was selected: every run faint, means with both intervals."""
-    x = alt.X("selected:Q", title="pool selected, %", scale=alt.Scale(domain=[0, 100]))
+    ticks = alt.Axis(values=[0, 25, 50, 75, 100])
+    x = alt.X("selected:Q", title="pool selected, %", scale=alt.Scale(domain=[0, 100]), axis=ticks)
     y = alt.Y("precision:Q", title="of these labels right, %", scale=alt.Scale(zero=False))
     shown = [name for name in names if name in set(means["series"])]
     colour, shape = _colour(names, theme, shown), _shape(names, shown)
@@ -77,7 +78,7 @@ def coverage(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
     """A row for each series with sets: coverage of pool and test images, and a dashed line at the nominal level."""
     shown = [name for name in names if name in set(means["series"])]
     base = _base(_within(means, "low", "high"), names)
-    row, scale = _rows(shown), alt.Scale(zero=False)
+    row, scale = _rows(shown), _around(means)
     beside = alt.YOffset("images:N", sort=["pool", "test"], scale=alt.Scale(paddingOuter=0.3))
     colour = _colour(names, theme, None)
     images, legend = ["pool", "test"], alt.Legend(symbolFillColor=theme.ink, labelExpr="datum.label + ' images'")
@@ -134,7 +135,7 @@ def reliability(bins: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart
     line = base.mark_line(strokeWidth=1.2).encode(x=x, y=y, color=colour, strokeDash=dash)
     size = alt.Size("n:Q", scale=alt.Scale(type="sqrt", range=[4, 60]), legend=None)
     points = base.mark_point(filled=True, opacity=1).encode(x=x, y=y, color=colour, shape=shape, size=size)
-    return _small(alt.layer(diagonal, line, points), shown, 3, 90, 90)
+    return _small(alt.layer(diagonal, line, points), shown, 2 if len(shown) in (2, 4) else 3, 90, 90)
 
 
 def seconds(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
@@ -144,7 +145,7 @@ def seconds(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
     low, high = (math.log10(end) for end in (positive["mean"].min(), positive["mean"].max()))
     decades = [10.0**power for power in range(math.floor(low), math.floor(high) + 2)]
     units = "v < 0.001 ? format(v * 1e6, '~g') + ' µs' : v < 1 ? format(v * 1e3, '~g') + ' ms' : format(v, '~g') + ' s'"
-    axis = alt.Axis(values=decades, labelExpr=units.replace("v", "datum.value"), labelOverlap=True)
+    axis = alt.Axis(values=decades, labelExpr=units.replace("v", "datum.value"), labelOverlap=True, labelSeparation=9)
     scale = alt.Scale(type="log", domain=[decades[0], decades[-1]])
     x = alt.X("mean:Q", title="time of a run", scale=scale, axis=axis)
     y = alt.Y("stage:N", title=None, sort=stages, axis=alt.Axis(grid=True, bandPosition=0.5, tickBand="extent"))
@@ -192,6 +193,14 @@ def _small(chart: Chart, names: Sequence[str], columns: int, width: int, height:
     """The same chart for each series, beside and below each other."""
     facet = alt.Facet("series:N", title=None, sort=_wrapped(names))
     return chart.properties(width=width, height=height).facet(facet, columns=columns)
+
+
+def _around(means: pd.DataFrame) -> alt.Scale:
+    """An axis for coverage that has room around the nominal level, so that a small miss does not look large."""
+    ends = means[["low", "mean", "high", "nominal"]].stack()
+    levels = means["nominal"].dropna()
+    low, high = min([ends.min(), *(levels - 3)]), max([ends.max(), *(levels + 3)])
+    return alt.Scale(domain=[max(low, 0), min(high, 100)], nice=True)
 
 
 def _within(table: pd.DataFrame, *columns: str) -> pd.DataFrame:

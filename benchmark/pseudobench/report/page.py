@@ -82,6 +82,7 @@ def _section(section: Section, shown: list[dict[str, Any]], registry: Registry) 
         "slug": section.slug,
         "shared": [(key, value) for key, value in table.caption.items() if key not in ("dataset", "labels")],
         "problems": problems(section),
+        "alone": max(len(each.done) for each in section.series) == 1,
         "heads": _heads(table),
         "rows": [_row(table, place) for place in range(len(table.rows))],
         "figures": shown,
@@ -90,15 +91,11 @@ def _section(section: Section, shown: list[dict[str, Any]], registry: Registry) 
 
 
 def _heads(table: Table) -> list[dict[str, Any]]:
-    """Headings as rows have them: the method first."""
+    """Headings as rows have them: the method first, and how many runs there are before any number."""
     keys = ["method", *(key for key in table.keys if key != "method")]
-    texts = [{"name": key, "meaning": "", "number": False} for key in keys]
+    runs = {"name": "runs", "meaning": "runs that are done; below, how many are not", "number": True}
     numbers = [{"name": each.name, "meaning": each.description, "number": True} for each in table.columns]
-    return [
-        *texts,
-        *numbers,
-        {"name": "runs", "meaning": "runs that are done; below, how many are not", "number": True},
-    ]
+    return [*({"name": key, "meaning": "", "number": False} for key in keys), runs, *numbers]
 
 
 def problems(section: Section) -> list[tuple[str, str]]:
@@ -120,12 +117,12 @@ def _row(table: Table, place: int) -> list[dict[str, Any]]:
     named = dict(zip(table.keys, identity, strict=True))
     texts = [named.pop("method"), *named.values()]
     row: list[dict[str, Any]] = [{"text": text, "value": text, "below": [], "number": False} for text in texts]
+    row.append({"text": str(done), "value": done, "below": [f"{missing} not done"] if missing else [], "number": True})
     for column in table.columns:
         cell = cells[column.name]
         text, *below = cell.text(column, done).replace(" (", "|(").replace(" ±", "|±").split("|")
         row.append({"text": text, "value": _plain(cell.mean) if cell.n else "", "below": below, "number": True})
-    below = [f"{missing} not done"] if missing else []
-    return [*row, {"text": done, "value": done, "below": below, "number": True}]
+    return row
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

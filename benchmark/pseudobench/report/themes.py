@@ -30,7 +30,7 @@ class Theme:
             "background": self.background,
             "font": FONT,
             "lineBreak": "\n",
-            "padding": {"left": 20, "top": 6, "right": 10, "bottom": 6},
+            "padding": {"left": 26, "top": 6, "right": 10, "bottom": 6},
             "view": {"stroke": None},
             "axis": {
                 **text,

@@ -1,0 +1,42 @@
+"""The committed figures are what the committed records say, and the documents show all of them.
+
+Compared are the words and what each mark says of its values, not where they stand: that depends on the machine's fonts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FIGURES = ROOT / "results" / "figures"
+MADE = {"digits": "accuracy,precision,reliability,table", "cifar10-head": "accuracy,precision"}
+
+
+def words(path):
+    """Every text and every mark's description, in their order."""
+    found = []
+    for element in ElementTree.parse(path).iter():
+        found += [text.strip() for text in (element.get("aria-label"), element.text) if text and text.strip()]
+    return [text for text in found if not text.startswith(".terminal")]  # its style
+
+
+def test_committed_figures_are_what_the_records_say(bench, tmp_path):
+    for folder, names in MADE.items():
+        assert bench("figures", str(ROOT / "results" / folder), "--figures", names).code == 0
+    again = tmp_path / "figures"
+    assert sorted(path.name for path in again.iterdir()) == sorted(path.name for path in FIGURES.iterdir())
+    for path in again.iterdir():
+        assert words(FIGURES / path.name) == words(path), path.name
+    marks = words(FIGURES / "digits-40-accuracy.svg")
+    assert sum(text.startswith("accuracy: ") for text in marks) == 80  # a dot for every run
+
+
+@pytest.mark.parametrize("path", sorted(FIGURES.iterdir()), ids=lambda path: path.name)
+def test_committed_figures_are_shown_small_and_fetch_nothing(path):
+    documents = (ROOT / "README.md").read_text() + (ROOT / "results" / "README.md").read_text()
+    assert f"figures/{path.name})" in documents
+    assert path.stat().st_size < 100_000
+    assert "://" not in path.read_text().replace("http://www.w3.org", "").replace("https://www.textualize.io", "")

@@ -199,6 +199,34 @@ def test_figures_in_every_format(bench, runs):
     assert "ups-raps" in "".join(ElementTree.fromstring(table).itertext())
 
 
+def test_nominal_levels_may_differ_or_not_be_known(bench, tmp_path):
+    """Rows of another alpha, and of a set predictor that has none, are drawn beside each other and alone."""
+    other = records("ups-raps", "ups-raps-size")
+    for record in other[:2]:
+        record["spec"]["settings"]["raps"]["alpha"] = 0.25
+    for record in other[2:]:
+        del record["spec"]["settings"]["raps"]["alpha"]
+    put(tmp_path / "both", *other, *records("raps-singleton"))
+    put(tmp_path / "unknown", *other[2:])
+    for folder, levels in (("both", "75 %, 90 %"), ("unknown", "not known")):
+        assert bench("report", folder).code == 0
+        assert f"nominal {levels}." in Path("report.html").read_text(encoding="utf-8")
+        assert bench("figures", folder, "--figures", "coverage").code == 0
+
+
+def test_endless_names_are_cut_and_kept_apart(bench, tmp_path):
+    long = records("pl", seeds=2)
+    for place, record in enumerate(long):
+        record["spec"]["method"] = "x" * 10_000 + str(place)
+        record["run_id"] += str(place)
+    put(tmp_path / "runs", *long)
+    bench("figures", "--figures", "accuracy")
+    marks = [each.get("aria-label") or "" for each in ElementTree.parse("figures/digits-40-accuracy.svg").iter()]
+    names = {mark.partition("series: ")[2] for mark in marks if mark.startswith("accuracy, %")}
+    assert len(names) == 2
+    assert max(map(len, names)) < 200
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -34,13 +34,13 @@ def command(results: tuple[str, ...], output: str, methods: str | None, dataset:
         raise BenchError(f"-o {output} is a folder; name the file, such as {path / 'report.html'}")
     _, registry = installed()
     with console.working("reading records"):
-        from pseudobench.report.page import write_page
+        from pseudobench.report.page import render_page
         from pseudobench.report.sections import read_records, sections
         from pseudobench.tables import DEFAULT_COLUMNS, pick_columns
 
         names = dict.fromkeys([*DEFAULT_COLUMNS, *(entry.name for entry in registry.of("columns"))])
         columns = pick_columns(registry, list(names))
         found = sections(read_records(results, methods, dataset), registry, columns)
-    page = write_page(found, registry, lambda figures: console.track(figures, "drawing figures"))
+    page = render_page(found, registry, lambda figures: console.track(figures, "drawing figures"))
     write_output(path, page.encode())
     console.say(f"report: {path}")

@@ -23,12 +23,9 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 def accuracy(means: pd.DataFrame, runs: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
     """A row for each series: every run faint, the mean with its interval."""
     scale = alt.Scale(zero=False)
-    base, dots = _base(means, names), _base(runs, names)
-    row = _rows(names)
-    seeds = dots.mark_point(filled=True, size=22, opacity=0.35).encode(
-        x=alt.X("accuracy:Q", scale=scale), y=row, color=_colour(names, theme, None)
-    )
-    colour = _colour(names, theme, None)
+    base, row, colour = _base(means, names), _rows(names), _colour(names, theme, None)
+    dots = _base(runs, names).mark_point(filled=True, size=22, opacity=0.35)
+    seeds = dots.encode(x=alt.X("accuracy:Q", scale=scale), y=row, color=colour)
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=row, color=colour)
     x = alt.X("mean:Q", title="accuracy, %", scale=scale)
     middle = base.mark_point(filled=True, size=70, opacity=1).encode(
@@ -213,7 +210,7 @@ def _wrapped(names: Sequence[str]) -> list[str]:
     wrapped = []
     for name in names:
         lines = [""]
-        for part in re.findall(r"[^+, ]*[+, ]?", name[:200]):
+        for part in re.findall(r"[^+, ]*[+, ]?", name):
             if lines[-1] and len(lines[-1]) + len(part.rstrip()) > _WRAP:
                 lines.append("")
             lines[-1] += part

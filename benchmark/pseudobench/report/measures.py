@@ -103,14 +103,14 @@ def coverage(series: Sequence[Series]) -> pd.DataFrame:
             nominal = {_nominal(record) for record in each.done}
             level = nominal.pop() if len(nominal) == 1 else None
             rows.append({"series": each.name, "images": images, **found, "nominal": level})
-    return _rows(rows, "series", "images", "mean", "low", "high", "n", "nominal")
+    return _rows(rows, "series", "images", "mean", "low", "high", "n", "nominal").astype({"nominal": float})
 
 
 def _nominal(record: Record) -> float | None:
     """1 - alpha, in percent, of whatever built the sets."""
     spec = record["spec"]
     alpha = (spec["settings"].get(spec["stages"].get("sets")) or {}).get("alpha")
-    return None if alpha is None else 100.0 * (1 - alpha)
+    return None if alpha is None else round(100.0 * (1 - alpha), 6)
 
 
 def sizes(series: Sequence[Series]) -> pd.DataFrame:

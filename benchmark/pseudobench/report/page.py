@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
 
 
-def write_page(found: Sequence[Section], registry: Registry, progress: Progress = iter) -> str:
-    """The page. ``progress`` goes through the figures, which take the time."""
+def render_page(found: Sequence[Section], registry: Registry, progress: Progress = iter) -> str:
+    """The page as text. ``progress`` goes through the figures, which take the time."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     here = resources.files(__package__)
     style, script = (here.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    drawn = {section.slug: figures(section) for section in found}
-    todo = [(section.slug, figure) for section in found for figure in drawn[section.slug]]
+    todo = [(section.slug, figure) for section in found for figure in figures(section)]
     shown: dict[str, list[dict[str, Any]]] = {section.slug: [] for section in found}
     for slug, figure in progress(todo):
         shown[slug].append(_figure(figure))
@@ -58,7 +57,7 @@ def write_page(found: Sequence[Section], registry: Registry, progress: Progress 
 
 
 def _hash(text: str) -> str:
-    """What a content security policy calls a script: any other will not run."""
+    """How the content security policy knows a script or style; no other is taken."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

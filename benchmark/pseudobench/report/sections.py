@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 _KEYS = ("dataset", "evaluated on", "labels")
+_LONGEST = 150  # characters of a name that figures have room for
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ def _name(identity: Mapping[str, str], taken: Iterable[str]) -> str:
     """The method, with whatever else tells its row from others."""
     rest = [value for key, value in identity.items() if key != "method" and value not in ("", "none")]
     name = identity["method"] + (f" ({', '.join(rest)})" if rest else "")
+    name = name if len(name) <= _LONGEST else name[:_LONGEST] + "…"
     while name in taken:
         name += "'"
     return name

@@ -16,7 +16,10 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 4))
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours. ``palette`` is Okabe and Ito's, which colour-blind people can tell apart, with grey for its yellow."""
+    """Colours. ``palette`` is Okabe and Ito's, which colour-blind people can tell apart, with grey for its yellow.
+
+    On a dark page it is lighter throughout, and white for black.
+    """
 
     background: str
     ink: str

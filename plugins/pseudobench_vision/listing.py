@@ -1,10 +1,12 @@
-"""What is in a folder of images, without opening any (and without torch)."""
+"""What is in a folder of images, or in a table of them, without opening any (and without torch)."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from pseudobench import BenchError
 
@@ -13,17 +15,20 @@ SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".
 TEST_SHARE = 5
 
 
+Label = TypeVar("Label", int, tuple[int, ...])
+
+
 @dataclass(frozen=True)
-class Listing:
-    """Class names, and the files of both parts with the number of their class."""
+class Listing(Generic[Label]):
+    """Class names, and the files of both parts with the number of their class, or those of their classes."""
 
     classes: tuple[str, ...]
-    train: list[tuple[Path, int]]
-    test: list[tuple[Path, int]]
+    train: list[tuple[Path, Label]]
+    test: list[tuple[Path, Label]]
 
 
 @cache
-def list_folder(folder: Path) -> Listing:
+def list_folder(folder: Path) -> Listing[int]:
     """The images below ``folder``: in ``train/CLASS`` and ``test/CLASS``, or in ``CLASS`` and parted by place."""
     if not folder.is_dir():
         raise BenchError(f"there is no folder {folder}")
@@ -55,3 +60,34 @@ def _classes(folder: Path) -> dict[str, list[Path]]:
     if len(found) < 2:
         raise BenchError(f"{folder} must hold a folder of images for each class, at least two")
     return found
+
+
+@cache
+def list_table(table: Path) -> Listing[tuple[int, ...]]:
+    """The images that a CSV file names, with their labels: none, one or several, split by ``;``.
+
+    Files are beside the table. Without a column ``part`` every fifth image is for testing.
+    """
+    if not table.is_file():
+        raise BenchError(f"there is no table {table}")
+    with table.open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    missing = {"file", "labels"} - set(rows[0] if rows else ())
+    if missing:
+        raise BenchError(
+            f"{table} must begin with a line that names its columns, file and labels; it has no {missing.pop()}"
+        )
+    found: dict[str, list[tuple[Path, tuple[str, ...]]]] = {"train": [], "test": []}
+    for line, row in enumerate(rows, 2):
+        path = table.parent / (row["file"] or "")
+        if not path.is_file():
+            raise BenchError(f"{table}, line {line}: there is no file {path}")
+        part = row.get("part") or ("test" if (line - 1) % TEST_SHARE == 0 else "train")
+        if part not in found:
+            raise BenchError(f"{table}, line {line}: a part is train or test, not {part!r}")
+        found[part].append((path, tuple(name.strip() for name in (row["labels"] or "").split(";") if name.strip())))
+    names = tuple(sorted({name for files in found.values() for _, labels in files for name in labels}))
+    if len(names) < 2 or not all(found.values()):
+        raise BenchError(f"{table} must have at least two labels, and images both to train and to test with")
+    train, test = ([(path, tuple(map(names.index, labels))) for path, labels in found[part]] for part in found)
+    return Listing(names, train, test)

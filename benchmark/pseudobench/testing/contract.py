@@ -16,6 +16,7 @@ from pseudobench.parameters import parameters
 from pseudobench.registry import VERBS, check_component
 from pseudobench.testing.fakes import FakePool, fake_context
 from pseudobench.testing.stages import RESULTS, Inputs, outcome, tensors
+from pseudobench.types import MULTI, SINGLE
 
 #: The method that makes a class a component, and of which kind.
 _KINDS = {verb: kind for kind, (verb, _) in VERBS.items()}
@@ -67,6 +68,11 @@ def contract(component: type, kind: str | None = None, **settings: Any) -> list[
     checks += [Check(f"works on {name}", partial(stage.works, pool)) for name, pool in pools().items()]
     if kind == "set-predictors":
         checks.append(Check("works with several folds", lambda: stage.works(FakePool(), folds=3)))
+    if MULTI in getattr(component, "tasks", ()):
+        checks += [
+            Check(f"works on {name}, multi-label", partial(stage.works, pool, task=MULTI))
+            for name, pool in pools().items()
+        ]
     return [
         *checks,
         Check("repeats by the seed", stage.repeats),
@@ -107,9 +113,9 @@ class _Stage:
     def _try(self, inputs: Inputs, seed: int = 0) -> list[torch.Tensor]:
         return tensors(outcome(self.kind, self.make(), inputs, fake_context(inputs.classes, seed=seed)))
 
-    def works(self, pool: FakePool, folds: int = 1) -> None:
-        inputs = Inputs.of(pool, folds)
-        found = outcome(self.kind, self.make(), inputs, fake_context(inputs.classes))
+    def works(self, pool: FakePool, folds: int = 1, task: str = SINGLE) -> None:
+        inputs = Inputs.of(pool, folds, task)
+        found = outcome(self.kind, self.make(), inputs, fake_context(inputs.classes, task=task))
         if not isinstance(found, RESULTS[self.kind]):
             raise PluginError(f"it returns {type(found).__name__}, and should return {RESULTS[self.kind].__name__}")
         for tensor in tensors(found):

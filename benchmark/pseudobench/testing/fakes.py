@@ -9,7 +9,7 @@ import torch
 
 from pseudobench.errors import PluginError
 from pseudobench.protocols import Fold
-from pseudobench.types import Context, Dataset, Estimate, PredictionSets, PseudoLabels
+from pseudobench.types import MULTI, SINGLE, Context, Dataset, Estimate, PredictionSets, PseudoLabels
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,22 +56,22 @@ class FakePool:
         return [self, *(FakePool(logits=self._logits + noise.to(self._logits)) for noise in drawn)]
 
 
-def fake_context(classes: int = 5, *, seed: int = 0, round_: int = 1, rounds: int = 3) -> Context:
+def fake_context(classes: int = 5, *, seed: int = 0, round_: int = 1, rounds: int = 3, task: str = SINGLE) -> Context:
     """Where in a run a stage is."""
-    return Context(seed=seed, round=round_, rounds=rounds, classes=classes)
+    return Context(seed=seed, round=round_, rounds=rounds, classes=classes, task=task)
 
 
-def fake_estimate(pool: FakePool | None = None) -> Estimate:
+def fake_estimate(pool: FakePool | None = None, task: str = SINGLE) -> Estimate:
     """Probabilities of a pool, and an uncertainty below 0.2."""
     logits = (FakePool() if pool is None else pool).logits()
-    return Estimate(logits.softmax(1), 0.1 * (1 + logits.sin()))
+    return Estimate(fake_context(task=task).activate(logits), 0.1 * (1 + logits.sin()))
 
 
-def fake_labels(estimate: Estimate) -> PseudoLabels:
-    """The most probable class of every sample."""
+def fake_labels(estimate: Estimate, task: str = SINGLE) -> PseudoLabels:
+    """The most probable class of every sample; multi-label: the classes of at least 0.5."""
     from pseudobench.selection import argmax_mask
 
-    return PseudoLabels(argmax_mask(estimate.probs))
+    return PseudoLabels(estimate.probs >= 0.5 if task == MULTI else argmax_mask(estimate.probs))
 
 
 def fake_sets(estimate: Estimate) -> PredictionSets:
@@ -80,14 +80,17 @@ def fake_sets(estimate: Estimate) -> PredictionSets:
 
 
 def fake_folds(
-    folds: int = 1, count: int = 60, classes: int = 5, *, rest: FakePool | None = None
+    folds: int = 1, count: int = 60, classes: int = 5, *, rest: FakePool | None = None, task: str = SINGLE
 ) -> list[Fold[FakePool]]:
     """Calibration points whose labels are drawn from what the network says, and the pool beside them."""
     made = []
     for fold in range(folds):
         pool = FakePool(count, classes, seed=100 + fold)
         generator = torch.Generator().manual_seed(fold)
-        labels = torch.multinomial(pool.logits().softmax(1), 1, generator=generator)[:, 0]
+        if task == MULTI:
+            labels = torch.bernoulli(pool.logits().sigmoid(), generator=generator).bool()
+        else:
+            labels = torch.multinomial(pool.logits().softmax(1), 1, generator=generator)[:, 0]
         made.append(Fold(pool, labels, FakePool(40, classes) if rest is None else rest))
     return made
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pseudobench.testing.fakes import FakePool, fake_estimate, fake_folds, fake_labels, fake_sets
-from pseudobench.types import Context, Estimate, PredictionSets, PseudoLabels, Selection
+from pseudobench.types import SINGLE, Context, Estimate, PredictionSets, PseudoLabels, Selection
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,12 +36,12 @@ class Inputs:
     folds: tuple[Fold[FakePool], ...]
 
     @staticmethod
-    def of(pool: FakePool, folds: int = 1) -> Inputs:
+    def of(pool: FakePool, folds: int = 1, task: str = SINGLE) -> Inputs:
         """For a pool, and so many folds of calibration points."""
-        estimate = fake_estimate(pool)
+        estimate = fake_estimate(pool, task)
         classes = estimate.probs.shape[1]
-        points = tuple(fake_folds(folds, 60, classes, rest=pool))
-        return Inputs(pool, estimate, fake_labels(estimate), fake_sets(estimate), points)
+        points = tuple(fake_folds(folds, 60, classes, rest=pool, task=task))
+        return Inputs(pool, estimate, fake_labels(estimate, task), fake_sets(estimate), points)
 
     @property
     def classes(self) -> int:

@@ -14,6 +14,7 @@ class Column:
     """One column. ``read`` takes a run record and returns a number, or None where the run has none.
 
     ``scale`` is for display alone: 100 shows a share in percent.
+    Tables mark the best by ``higher_is_better``; None is for what is neither good nor bad, and never marked.
     """
 
     name: str

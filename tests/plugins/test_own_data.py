@@ -11,8 +11,10 @@ from PIL import Image
 
 from pseudobench import BenchError
 from pseudobench.spec import resolve
-from pseudobench_vision import FashionMnist, Folder
+from pseudobench_vision import FashionMnist, Folder, Voc2007
+from pseudobench_vision import voc as voc_module
 from pseudobench_vision.listing import list_folder
+from pseudobench_vision.voc import CLASSES
 
 
 def picture(path, seed=0, size=(8, 8), mode="RGB"):
@@ -142,3 +144,137 @@ def test_bench_data_lists_and_prepares(bench, photos):
         "16 training and 4 test images of 8 x 8 pixels, 3 channels, 2 classes\n"
     )
     assert bench("data", "digit").code == 2
+
+
+# Tables of images with several labels
+
+
+def table(folder, rows, header="file,labels"):
+    (folder / "labels.csv").write_text("\n".join([header, *rows]) + "\n")
+    return str(folder / "labels.csv")
+
+
+@pytest.fixture
+def tagged(tmp_path):
+    for place in range(20):
+        picture(tmp_path / "pictures" / f"{place:02}.png", place)
+    rows = [f"pictures/{n:02}.png,{'' if n == 0 else 'cat' if n % 2 else 'dog; tree'}" for n in range(20)]
+    return tmp_path, rows
+
+
+def test_a_table_of_images_with_several_labels(tagged, registry):
+    folder, rows = tagged
+    source = registry.dataset(f"csv:{table(folder, rows)}")
+    assert (source.classes, source.train_size, source.test_size, source.default_labels) == (3, 16, 4, 2)
+    data = source.load(folder)
+    assert data.task == "multi-label"
+    assert data.train_labels[:3].tolist() == [[False] * 3, [True, False, False], [False, True, True]]
+    expected = picture(folder / "again.png", 0)
+    assert torch.equal(data.train_images[0].permute(1, 2, 0), torch.from_numpy(expected))
+
+
+def test_the_table_may_say_what_is_for_testing(tagged, registry):
+    folder, rows = tagged
+    parted = [f"{row},{'test' if place < 3 else 'train'}" for place, row in enumerate(rows)]
+    source = registry.dataset(f"csv:{table(folder, parted, 'file,labels,part')}")
+    assert (source.train_size, source.test_size) == (17, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: ["name,tags", *rows], "it has no"),
+        (lambda rows: ["file,labels", "pictures/99.png,cat", *rows], r"line 2: there is no file .*99\.png"),
+        (
+            lambda rows: ["file,labels,part", *(f"{row},dev" for row in rows)],
+            "line 2: a part is train or test, not 'dev'",
+        ),
+        (lambda rows: ["file,labels", *(f"{row.partition(',')[0]},cat" for row in rows)], "at least two labels"),
+        (lambda rows: ["file,labels"], "must begin with a line that names its columns"),
+    ],
+)
+def test_a_bad_table_gets_one_clear_line(tagged, registry, change, message):
+    folder, rows = tagged
+    header, *lines = change(rows)
+    with pytest.raises(BenchError, match=message):
+        registry.dataset(f"csv:{table(folder, lines, header)}").load(folder)
+    with pytest.raises(BenchError, match="there is no table"):
+        registry.dataset(f"csv:{folder / 'nothing.csv'}").load(folder)
+
+
+def test_a_run_on_a_table(tagged, bench):
+    folder, rows = tagged
+    path = table(folder, rows)
+    done = bench(
+        "run",
+        "--dataset",
+        f"csv:{path}",
+        "--methods",
+        "pl,ups-raps",
+        "--labels",
+        "8",
+        "--seeds",
+        "1",
+        "--preset",
+        "smoke",
+    )
+    assert done.code == 0, done.err
+    assert "mAP" in done.err
+
+
+# Pascal VOC
+
+
+@pytest.fixture
+def voc(tmp_path):
+    """Made-up files in the layout of Pascal VOC 2007: photographs of several shapes, and annotations."""
+    folder = tmp_path / "VOCdevkit" / "VOC2007"
+    for part, numbers in (("trainval", range(30)), ("test", range(30, 40))):
+        (folder / "ImageSets" / "Main").mkdir(parents=True, exist_ok=True)
+        (folder / "ImageSets" / "Main" / f"{part}.txt").write_text("".join(f"{n:06}\n" for n in numbers))
+    (folder / "Annotations").mkdir()
+    for n in range(40):
+        picture(folder / "JPEGImages" / f"{n:06}.jpg", n, size=(40 + n, 60))
+        objects = [("person", 0), ("dog", n % 2), ("person", 0)] + ([("sofa", 0)] if n % 5 == 0 else [])
+        found = "".join(f"<object><name>{c}</name><difficult>{d}</difficult></object>" for c, d in objects)
+        (folder / "Annotations" / f"{n:06}.xml").write_text(f"<annotation>{found}</annotation>")
+    return tmp_path
+
+
+def test_voc_is_read_from_torchvisions_layout(voc):
+    source = Voc2007()
+    assert source.is_present(voc)
+    data = source.load(voc)
+    assert data.train_images.shape == (30, 3, 128, 128)
+    assert data.test_images.shape == (10, 3, 128, 128)
+    names = [{CLASSES[place] for place in row.nonzero()[:, 0].tolist()} for row in data.train_labels]
+    assert names[0] == {"person", "dog", "sofa"}
+    assert names[1] == {"person"}  # its dog is difficult
+
+
+def test_our_reading_of_voc_is_torchvisions(voc):
+    from torchvision.datasets import VOCDetection
+
+    theirs = VOCDetection(str(voc), year="2007", image_set="trainval", download=False)
+    for (_, annotation), row in zip(theirs, Voc2007().load(voc).train_labels, strict=True):
+        objects = annotation["annotation"]["object"]
+        expected = {each["name"] for each in objects if each["difficult"] == "0"}
+        assert {CLASSES[place] for place in row.nonzero()[:, 0].tolist()} == expected
+
+
+def test_a_broken_voc_is_named(voc):
+    (voc / "VOCdevkit" / "VOC2007" / "Annotations" / "000003.xml").write_text(
+        "<annotation><object><name>ufo</name></object></annotation>"
+    )
+    with pytest.raises(BenchError, match=r"image 000003 of .* can't be read"):
+        Voc2007().load(voc)
+
+
+def test_without_voc_the_message_says_which_folders_to_put_where(tmp_path, monkeypatch):
+    def unreachable(*_, **__):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(voc_module, "VOCDetection", unreachable)
+    assert not Voc2007().is_present(tmp_path)
+    with pytest.raises(BenchError, match=r"no route to host\); put the folders Annotations, ImageSets and JPEGImages"):
+        Voc2007().load(tmp_path)

@@ -49,16 +49,29 @@ class Processes:
                 worker.stop()
 
 
+def warm_up() -> None:
+    """Let what processes are copied from import torch already, while this process does so too."""
+    if _context().get_start_method() == "forkserver":
+        from multiprocessing import forkserver
+
+        forkserver.ensure_running()
+
+
+def _context() -> Any:
+    import multiprocessing
+
+    methods = multiprocessing.get_all_start_methods()
+    context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        context.set_forkserver_preload(_PRELOAD)
+    return context
+
+
 class Worker:
     """A process, and the run that it is at."""
 
     def __init__(self, setup: Setup) -> None:
-        import multiprocessing
-
-        methods = multiprocessing.get_all_start_methods()
-        context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-        if "forkserver" in methods:
-            context.set_forkserver_preload(_PRELOAD)
+        context = _context()
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(theirs, setup), daemon=True)
         self.process.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from measuring import Row, seconds
@@ -23,27 +24,21 @@ NOTHING = {"recipe.epochs": 1, "recipe.steps": 1, "recipe.batch_size": 1, "recip
 RUNS = 10_000
 
 
-def rows(data_dir: Path) -> list[Row]:
+def rows(data_dir: Path) -> Iterator[Row]:
     """A batch of small runs in three ways, then the harness by itself."""
-    return [*_throughput(), *_harness()]
+    yield from _throughput()
+    yield from _harness()
 
 
-def _throughput() -> list[Row]:
+def _throughput() -> Iterator[Row]:
     """The embedded dataset, one thread for a run as its preset has it: what a second core is worth."""
-    took = {name: _command(options) for name, options in (("serial", []), ("jobs", ["--jobs=2"]), ("ray", RAY))}
     what = "16 small runs on `digits`"
-    return [
-        Row(f"{what}, `--jobs 2` against one after another", f"{took['jobs'] / took['serial']:.2f}", "at most 0.6"),
-        Row(
-            f"{what}, `--executor ray` on the same two cores against `--jobs 2`",
-            f"{took['ray'] / took['jobs']:.2f}",
-            "",
-            f"{took['ray'] - took['jobs']:+.0f} s, most of it Ray's start",
-        ),
-    ]
-
-
-RAY = ["--executor=ray", "--ray-cpus=1"]
+    serial, jobs = _command([]), _command(["--jobs=2"])
+    ratio, note = f"{jobs / serial:.2f}", f"{serial:.0f} and {jobs:.0f} s"
+    yield Row(f"{what}, `--jobs 2` against one after another", ratio, "at most 0.6", note)
+    ray = _command(["--executor=ray", "--ray-cpus=1"])
+    ratio, note = f"{ray / jobs:.2f}", f"{ray - jobs:+.0f} s"
+    yield Row(f"{what}, `--executor ray` on the same two cores against `--jobs 2`", ratio, "", note)
 
 
 def _command(options: list[str]) -> float:
@@ -54,7 +49,7 @@ def _command(options: list[str]) -> float:
         return seconds(lambda: subprocess.run(command, check=True, capture_output=True, timeout=1800))
 
 
-def _harness() -> list[Row]:
+def _harness() -> Iterator[Row]:
     """Runs that train for one step, through the runner to the table."""
     plugins, registry = installed()
     with tempfile.TemporaryDirectory() as folder:
@@ -63,18 +58,15 @@ def _harness() -> list[Row]:
         specs: list[RunSpec] = []
         make = seconds(lambda: specs.extend(_spec(seed) for seed in range(RUNS)))
         run = seconds(lambda: runner.run(specs))
+        what = f"{RUNS:,} runs of one step"
+        yield Row(f"{what}: a run, all of the harness included", f"{1000 * (make + run) / RUNS:.1f} ms", "")
         again = seconds(lambda: runner.run(specs))
         columns = pick_columns(registry, ("accuracy", "ece"))
         table = seconds(lambda: summarize(frame(store.records(), registry), columns))
         size = sum(path.stat().st_size for path in store.folder.glob("*.json"))
-    what = f"{RUNS:,} runs of one step"
-    return [
-        Row(f"{what}: a run, all of the harness included", f"{1000 * (make + run) / RUNS:.1f} ms", ""),
-        Row(f"{what}: asked for again, when all are done", f"{again:.1f} s", ""),
-        Row(
-            f"{what}: their table from the records", f"{table:.1f} s", "a few seconds", f"{size / RUNS:,.0f} bytes each"
-        ),
-    ]
+    yield Row(f"{what}: asked for again, when all are done", f"{again:.1f} s", "")
+    note = f"{size / RUNS:,.0f} bytes each"
+    yield Row(f"{what}: their table from the records", f"{table:.1f} s", "a few seconds", note)
 
 
 def _spec(seed: int) -> RunSpec:

@@ -10,9 +10,11 @@ import click
 
 from pseudobench.api import cache_folder, data_folder, results_folder
 from pseudobench.errors import BenchError
+from pseudobench.executors import check_jobs
 from pseudobench.experiment import experiment_from, parse_settings, read_file
 from pseudobench.parameters import checked, parameters
 from pseudobench.plugins import name_file
+from pseudobench.processes import Processes, warm_up
 from pseudobench.protocols import Executor
 from pseudobench.registry import Registry, installed
 
@@ -139,9 +141,10 @@ def command(
     experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
     specs = experiment.specs(registry)
 
+    if (check_jobs(jobs) or 1) > 1 and executor in (None, Processes.name):
+        warm_up()
     with console.working("loading torch and timm"):
         from pseudobench.cache import Cache
-        from pseudobench.executors import check_jobs
         from pseudobench.frames import frame
         from pseudobench.runner import Runner
         from pseudobench.store import Store
@@ -150,7 +153,7 @@ def command(
     listener = console.listener(quiet)
     kept = Cache(cache_folder(cache_dir)) if cache else None
     places = data_folder(data_dir), device, force, experiment.weights, kept
-    runner = Runner(registry, plugins, store, listener, *places, jobs=check_jobs(jobs), executor=where)
+    runner = Runner(registry, plugins, store, listener, *places, jobs=jobs, executor=where)
     try:
         runs = frame(runner.run(specs), registry)
     finally:

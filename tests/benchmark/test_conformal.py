@@ -254,3 +254,15 @@ def test_sets_with_penalty_agree_with_mapie(alpha):
     assert tau == pytest.approx(float(np.squeeze(score.quantiles_)), abs=1e-12)
     ours = conformal.set_mask(pool, torch.ones(400, dtype=torch.float64), tau, lam, k_reg)
     agree_unless_empty(ours, theirs)
+
+
+def test_sets_do_not_depend_on_the_number_of_threads():
+    generator = torch.Generator().manual_seed(0)
+    probs = torch.randn(999, 30, generator=generator).softmax(1)
+    u, labels = torch.rand(999, generator=generator), torch.randint(30, (999,), generator=generator)
+    found = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        found.append((conformal.label_scores(probs, labels, u, 0.05, 2), conformal.set_mask(probs, u, 0.9, 0.05, 2)))
+    assert all(map(torch.equal, found[0], found[1]))
+    assert all(map(torch.equal, found[0], found[2]))

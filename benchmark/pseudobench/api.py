@@ -93,31 +93,29 @@ def compare(
     methods: str | Sequence[str],
     results: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
-    metric: str = "accuracy",
+    metric: str | None = None,
     where: Mapping[str, object] | None = None,
 ) -> pd.DataFrame:
     """Compare the other methods named with the first, or all others with it if it is the only one (``bench compare``).
 
-    One row per comparison: the difference of ``metric`` over pairs of runs with the same seed, its 95 % interval,
-    p-values before and after Holm's correction, and what that ``says``. ``where`` picks runs, for instance
+    One row per comparison: the difference of ``metric`` (accuracy, or mAP) over pairs of runs with the same seed, its
+    95 % interval, p-values before and after Holm's correction, and what that ``says``. ``where`` picks runs, for instance
     ``{"labels": 40, "ups.tau_p": [0.7, 0.8]}``.
     """
     from pseudobench.comparisons import compare_records, to_values
     from pseudobench.experiment import parse_names
     from pseudobench.filters import matching
-    from pseudobench.frames import pick_columns
     from pseudobench.registry import installed
     from pseudobench.store import Store, records_of
 
     _, registry = installed()
-    (column,) = pick_columns(registry, [metric])
     folders = [results] if results is None or isinstance(results, str | os.PathLike) else list(results)
     wanted = {
         key: tuple(map(str, value)) if isinstance(value, list | tuple | set) else (str(value),)
         for key, value in (where or {}).items()
     }
     records = matching(records_of(Store(results_folder(folder)) for folder in folders), wanted)
-    return to_values(compare_records(records, parse_names(methods, "methods"), column, registry))
+    return to_values(compare_records(records, parse_names(methods, "methods"), metric, registry))
 
 
 def results_folder(given: str | os.PathLike[str] | None) -> Path:

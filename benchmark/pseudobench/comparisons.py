@@ -11,7 +11,7 @@ import pandas as pd
 from pseudobench.arms import Arm, arms_of
 from pseudobench.errors import BenchError
 from pseudobench.filters import Record, matching, parse_where
-from pseudobench.frames import PLACE, frame, ordered
+from pseudobench.frames import PLACE, frame, judged_by, ordered, pick_columns
 from pseudobench.statistics import Mean, Paired, compare_pairs, holm, mean_of, seeds_needed
 from pseudobench.verdicts import sentence
 
@@ -55,7 +55,7 @@ def parse_side(text: str) -> Side:
 
 
 def compare_records(
-    records: Iterable[Record], names: Sequence[str], column: Column, registry: Registry
+    records: Iterable[Record], names: Sequence[str], metric: str | None, registry: Registry
 ) -> list[Comparison]:
     """Every other method named against the first; with one name, every method that there is against it.
 
@@ -66,6 +66,7 @@ def compare_records(
     runs = ordered(frame(_keeping(records, kept), registry), registry)
     if runs.empty:
         raise BenchError("there are no run records to compare; `bench run` makes some")
+    (column,) = pick_columns(registry, [metric or judged_by(runs)])
     baseline, *others = [parse_side(name) for name in names]
     if not others:
         budget = runs[runs["trains on"] == "budget"]

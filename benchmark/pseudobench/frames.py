@@ -58,6 +58,11 @@ def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFr
     return pd.DataFrame(rows, columns=[*ABOUT, *(column.name for column in columns)])
 
 
+def judged_by(runs: pd.DataFrame) -> str:
+    """The column that methods are judged by unless one is named: accuracy, or mAP where no run has an accuracy."""
+    return "map" if runs["accuracy"].isna().all() and runs["map"].notna().any() else "accuracy"
+
+
 def frozen(spec: Mapping[str, Any]) -> bool:
     """Whether a run trained a head alone."""
     return bool((spec["settings"].get("network") or {}).get("tune") == "head")

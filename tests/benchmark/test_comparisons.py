@@ -13,16 +13,14 @@ from scipy import stats
 import pseudobench
 from pseudobench import BenchError
 from pseudobench.comparisons import compare_records, to_values
-from pseudobench.frames import pick_columns
 from pseudobench.verdicts import sentence
 
 NOISE = np.random.default_rng(0).normal(0, 0.01, size=(3, 10))
 UPS, PL, SUPERVISED = (0.9 + NOISE[0]).tolist(), (0.88 + NOISE[1]).tolist(), (0.895 + NOISE[2]).tolist()
 
 
-def compare(registry, names, *groups, metric="accuracy"):
-    (column,) = pick_columns(registry, [metric])
-    return compare_records([each for group in groups for each in group], names, column, registry)
+def compare(registry, names, *groups, metric=None):
+    return compare_records([each for group in groups for each in group], names, metric, registry)
 
 
 def test_numbers_are_scipys_with_bonferroni_on_the_smaller_of_two(registry):

@@ -21,13 +21,13 @@ Examples:
 @click.option(
     "--results", multiple=True, metavar="FOLDER", help="Run records; repeatable. [runs, or PSEUDOBENCH_RESULTS]"
 )
-@click.option("--metric", default="accuracy", show_default=True, help="A column; `bench list columns` has them all.")
+@click.option("--metric", help="A column; `bench list columns` has them all. [accuracy; multi-label: map]")
 @filter_options
 @format_option("terminal", "markdown", "latex", "html", "csv", "json")
 def command(
     methods: tuple[str, ...],
     results: tuple[str, ...],
-    metric: str,
+    metric: str | None,
     dataset: str | None,
     labels: str | None,
     where: tuple[str, ...],
@@ -48,9 +48,10 @@ def command(
     from pseudobench.verdicts import sentence
 
     _, registry = installed()
-    (column,) = pick_columns(registry, [metric])
+    if metric is not None:
+        pick_columns(registry, [metric])  # a misspelt one is said before anything is read
     records = read_records(results, where_from(dataset, labels, where))
-    found = comparisons.compare_records(records, methods, column, registry)
+    found = comparisons.compare_records(records, methods, metric, registry)
     if format_ == "csv":
         click.echo(comparisons.to_values(found).to_csv(index=False), nl=False)
     elif format_ == "json":

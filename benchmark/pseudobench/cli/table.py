@@ -28,7 +28,7 @@ Examples:
   bench table results/cifar10-head --published
   bench table --runs --columns accuracy,nll
 """
-_RUN_COLUMNS = ("accuracy", "rounds", "seconds")
+_RUN_COLUMNS = ("rounds", "seconds")
 
 
 @click.command(epilog=_EXAMPLES)
@@ -93,11 +93,11 @@ def show_summary(
 ) -> None:
     """Print the summary, beside it what of ``published`` belongs there, and why runs failed if any did."""
     from pseudobench import console, tables
-    from pseudobench.frames import pick_columns
+    from pseudobench.frames import judged_by, pick_columns
     from pseudobench.grids import table_grid
     from pseudobench.published import beside, published_grid
 
-    usual = ("accuracy",) if pivoted else tables.DEFAULT_COLUMNS
+    usual = (judged_by(runs),) if pivoted else tables.DEFAULT_COLUMNS
     columns = pick_columns(registry, parse_names(names, "columns") if names else usual)
     table = tables.pivot(runs, columns) if pivoted else tables.summarize(runs, columns)
     places = zip(runs["dataset"], runs["labels"].map(str), strict=True)
@@ -120,10 +120,10 @@ def show_summary(
 
 def show_runs(runs: pd.DataFrame, registry: Registry, names: str | None, format_: str) -> None:
     """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
-    from pseudobench.frames import ABOUT, pick_columns
+    from pseudobench.frames import ABOUT, judged_by, pick_columns
     from pseudobench.grids import runs_grid
 
-    columns = pick_columns(registry, parse_names(names, "columns") if names else _RUN_COLUMNS)
+    columns = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs), *_RUN_COLUMNS))
     raw = runs[[*ABOUT, *(column.name for column in columns)]] if names else runs
     if format_ == "csv":
         click.echo(raw.to_csv(index=False), nl=False)

@@ -131,16 +131,17 @@ FOLDERS = [path.name for path in sorted((ROOT / "results").iterdir()) if path.is
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_records_were_made_by_committed_code_from_committed_experiments(registry, folder):
-    """Experiment files ask for exactly these runs, with these settings (as far as known then), of clean source."""
+    """Experiment files ask for these runs, with these settings (as far as known then), of clean source.
+
+    They may ask for more: records are kept as they come, and tables say how many there are.
+    """
     asked = {
         identity(spec): spec
         for path in (ROOT / "baselines").glob("*.toml")
         if read_file(path)["results"] == f"results/{folder}"
         for spec in experiment_from(read_file(path)).specs(registry)
     }
-    records = list(Store(ROOT / "results" / folder).records())
-    assert len(records) == len(asked)
-    for record in records:
+    for record in Store(ROOT / "results" / folder).records():
         made = RunSpec.from_json(record["spec"])
         spec = asked[identity(made)]
         assert made.stages == spec.stages

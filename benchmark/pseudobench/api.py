@@ -99,7 +99,7 @@ def compare(
     """Compare the other methods named with the first, or all others with it if it is the only one (``bench compare``).
 
     One row per comparison: the difference of ``metric`` (accuracy, or mAP) over pairs of runs with the same seed, its
-    95 % interval, p-values before and after Holm's correction, and what that ``says``. ``where`` picks runs, for instance
+    95 % interval, p-values before and after Holm's correction, and what that ``says``. ``where`` picks runs, such as
     ``{"labels": 40, "ups.tau_p": [0.7, 0.8]}``.
     """
     from pseudobench.comparisons import compare_records, to_values

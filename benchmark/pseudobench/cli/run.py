@@ -133,7 +133,7 @@ def command(
     What is said here wins over FILE, an experiment in TOML with the same keys (and a table [set]). A run whose
     record is finished is not run again. Every run writes its record after each round.
     """
-    from pseudobench import console
+    from pseudobench import console, progress
 
     plugins, registry = installed()
     where = pick_executor(registry, executor, flags)
@@ -150,7 +150,7 @@ def command(
         from pseudobench.store import Store
 
     store = Store(results_folder(experiment.results))
-    listener = console.listener(quiet)
+    listener = progress.listener(quiet)
     kept = Cache(cache_folder(cache_dir)) if cache else None
     places = data_folder(data_dir), device, force, experiment.weights, kept
     runner = Runner(registry, plugins, store, listener, *places, jobs=jobs, executor=where)

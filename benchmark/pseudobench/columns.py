@@ -119,10 +119,12 @@ COLUMNS = (
         True,
         100,
     ),
-    Column("coverage", "pool samples whose set holds their class, %", _of("selection", "coverage"), None, 100, 1),
+    Column(
+        "coverage", "pool samples whose set holds every class of theirs, %", _of("selection", "coverage"), None, 100, 1
+    ),
     Column(
         "test-coverage",
-        "test samples whose set holds their class, %",
+        "test samples whose set holds every class of theirs, %",
         _of("selection", "test_coverage"),
         None,
         100,

@@ -7,12 +7,15 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import track as rich_track
 from rich.table import Table as RichTable
+
+if TYPE_CHECKING:
+    from pseudobench.grids import Grid
 
 Item = TypeVar("Item")
 
@@ -60,23 +63,33 @@ def show_table(
         target.print(table)
 
 
-def picture_of_table(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    title: str,
-    numbers_from: int | None = None,
-    bold: Collection[tuple[int, int]] = (),
-) -> str:
-    """What `show_table` prints in a terminal that is wide enough, as an SVG."""
-    (table,) = _tables(header, rows, numbers_from, sys.maxsize, bold)
+def show_grid(grid: Grid) -> None:
+    """A table of results with its marks."""
+    rows, bold = _marked(grid)
+    show_table(grid.flat_header, rows, title=grid.caption, numbers_from=grid.keys, bold=bold)
+
+
+def picture_of_grid(grid: Grid) -> str:
+    """What `show_grid` prints in a terminal that is wide enough, as an SVG."""
+    rows, bold = _marked(grid)
+    (table,) = _tables(grid.flat_header, rows, grid.keys, sys.maxsize, bold)
     measure = Console(width=10_000)
     width = measure.measure(table).maximum
     console = Console(file=io.StringIO(), record=True, width=width, highlight=False, legacy_windows=False)
-    console.print(escape(title))
+    console.print(escape(grid.caption))
     console.print(table)
     picture = console.export_svg(title="bench table")
     return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)  # rich would have a font fetched
+
+
+def _marked(grid: Grid) -> tuple[list[list[str]], set[tuple[int, int]]]:
+    """The texts of a grid with signs before those that are marked, and which of them are bold."""
+    from pseudobench.marks import NEAR
+
+    signs = {"best": "* ", "near": f"{NEAR} ", "": ""}
+    rows = [[signs[cell.mark] + cell.text for cell in row] for row in grid.rows]
+    places = ((number, place, cell) for number, row in enumerate(grid.rows) for place, cell in enumerate(row))
+    return rows, {(number, place) for number, place, cell in places if cell.mark == "best"}
 
 
 def _tables(

@@ -69,8 +69,13 @@ def table_grid(table: Table, best: str = "Bold") -> Grid:
 def table_caption(table: Table, best: str, metrics: Iterable[str] = ()) -> str:
     """What all rows share, and how to read the cells."""
     shared = ", ".join([*metrics, *(f"{key} {value}" for key, value in table.caption.items())])
+    return f"{shared}; {how_to_read(table, best)}"
+
+
+def how_to_read(table: Table, best: str = "Bold") -> str:
+    """What the cells are, and what their marks mean."""
     seeds = f"{table.seeds} seed{'s' * (table.seeds != 1)} where not said otherwise" if table.pivoted else "seeds"
-    sentences = [f"{shared}; mean ± half of the 95 % t interval over {seeds}", *table.notes]
+    sentences = [f"mean ± half of the 95 % t interval over {seeds}", *table.notes]
     if len(sentences) == 1:
         return sentences[0]
     return ". ".join(sentence.replace("BEST", best) for sentence in sentences) + "."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pseudobench.statistics import LEVEL, seeds_needed
@@ -9,6 +10,13 @@ from pseudobench.statistics import LEVEL, seeds_needed
 if TYPE_CHECKING:
     from pseudobench.columns import Column
     from pseudobench.comparisons import Comparison
+
+
+def sentences(comparisons: Sequence[Comparison]) -> list[str]:
+    """A line for each; what a line does not say of its place comes before it where this differs."""
+    keys = [key for key in ("backbone", "preset") if len({each.place[key] for each in comparisons}) > 1]
+    places = [", ".join(each.place[key] for key in keys) for each in comparisons]
+    return [(f"{place}: " if place else "") + sentence(each) for place, each in zip(places, comparisons, strict=True)]
 
 
 def sentence(comparison: Comparison) -> str:

@@ -45,7 +45,7 @@ def command(
     from pseudobench import comparisons, console
     from pseudobench.frames import pick_columns
     from pseudobench.grids import comparison_grid
-    from pseudobench.verdicts import sentence
+    from pseudobench.verdicts import sentences
 
     _, registry = installed()
     if metric is not None:
@@ -61,5 +61,5 @@ def command(
     if format_ in ("terminal", "markdown"):
         bullet = "- " if format_ == "markdown" else ""
         console.say()
-        for each in found:
-            console.say(bullet + sentence(each))
+        for line in sentences(found):
+            console.say(bullet + line)

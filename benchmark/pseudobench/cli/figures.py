@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pseudobench.cli.showing import filter_options, read_records, where_from
 from pseudobench.errors import BenchError
 from pseudobench.experiment import parse_names
 from pseudobench.places import place, write_output
@@ -23,7 +24,7 @@ Examples:
 @click.option("--format", "formats", default="svg", show_default=True, help="svg, pdf, png, or several of them.")
 @click.option("--figures", "wanted", help="Only these; an unknown name lists them. [all]")
 @click.option("--methods", help="Only these methods.")
-@click.option("--dataset", help="Only these datasets.")
+@filter_options
 def command(
     results: tuple[str, ...],
     output: str,
@@ -31,6 +32,8 @@ def command(
     wanted: str | None,
     methods: str | None,
     dataset: str | None,
+    labels: str | None,
+    where: tuple[str, ...],
 ) -> None:
     """Draw the run records below the folders RESULTS, for papers: the figures of `bench report`, each as a file.
 
@@ -43,11 +46,13 @@ def command(
         raise BenchError(f"-o {output} is a file; name a folder")
     _, registry = installed()
     with console.working("reading records"):
+        from pseudobench.frames import pick_columns
         from pseudobench.report.files import files
-        from pseudobench.report.sections import read_records, sections
-        from pseudobench.tables import DEFAULT_COLUMNS, pick_columns
+        from pseudobench.report.sections import sections
+        from pseudobench.tables import DEFAULT_COLUMNS
 
-        found = sections(read_records(results, methods, dataset), registry, pick_columns(registry, DEFAULT_COLUMNS))
+        records = read_records(results, where_from(dataset, labels, where, methods))
+        found = sections(records, registry, pick_columns(registry, DEFAULT_COLUMNS))
         todo = files(found, parse_names(formats, "format"), parse_names(wanted, "figures") if wanted else None)
     made = [(file.name, file.make()) for file in console.track(todo, "drawing figures")]
     for name, content in made:

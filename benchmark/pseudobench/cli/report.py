@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pseudobench.cli.showing import filter_options, read_records, where_from
 from pseudobench.errors import BenchError
 from pseudobench.places import place, write_output
 from pseudobench.registry import installed
@@ -20,12 +21,19 @@ Examples:
 @click.argument("results", nargs=-1)
 @click.option("-o", "--output", default="report.html", show_default=True, help="The file to write.")
 @click.option("--methods", help="Only these methods.")
-@click.option("--dataset", help="Only these datasets.")
-def command(results: tuple[str, ...], output: str, methods: str | None, dataset: str | None) -> None:
+@filter_options
+def command(
+    results: tuple[str, ...],
+    output: str,
+    methods: str | None,
+    dataset: str | None,
+    labels: str | None,
+    where: tuple[str, ...],
+) -> None:
     """Write a report on the run records below the folders RESULTS: one HTML file that needs nothing else.
 
-    A section for each dataset and label count: the table, figures, runs that are not done, and the commands that
-    make the same runs again.
+    A section for each dataset and label count: the table, what `bench compare` says, figures, runs that are not
+    done, and the commands that make the same runs again.
     """
     from pseudobench import console
 
@@ -34,13 +42,15 @@ def command(results: tuple[str, ...], output: str, methods: str | None, dataset:
         raise BenchError(f"-o {output} is a folder; name the file, such as {path / 'report.html'}")
     _, registry = installed()
     with console.working("reading records"):
+        from pseudobench.frames import pick_columns
         from pseudobench.report.page import render_page
-        from pseudobench.report.sections import read_records, sections
-        from pseudobench.tables import DEFAULT_COLUMNS, pick_columns
+        from pseudobench.report.sections import sections
+        from pseudobench.tables import DEFAULT_COLUMNS
 
         names = dict.fromkeys([*DEFAULT_COLUMNS, *(entry.name for entry in registry.of("columns"))])
         columns = pick_columns(registry, list(names))
-        found = sections(read_records(results, methods, dataset), registry, columns)
+        records = read_records(results, where_from(dataset, labels, where, methods))
+        found = sections(records, registry, columns)
     page = render_page(found, registry, lambda figures: console.track(figures, "drawing figures"))
     write_output(path, page.encode())
     console.say(f"report: {path}")

@@ -36,11 +36,15 @@ def format_option(*formats: str) -> Callable[[Callable[..., Any]], Callable[...,
     return click.option("--format", "format_", type=click.Choice(formats), default=formats[0], show_default=True)
 
 
-def where_from(dataset: str | None, labels: str | None, where: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def where_from(
+    dataset: str | None, labels: str | None, where: Sequence[str], methods: str | None = None
+) -> dict[str, tuple[str, ...]]:
     """The filters that the options ask for."""
     from pseudobench.filters import parse_where
 
     wanted = parse_where(where)
+    if methods:
+        wanted["method"] = parse_names(methods, "methods")
     if dataset:
         wanted["dataset"] = parse_names(dataset, "dataset")
     if labels:
@@ -59,20 +63,11 @@ def read_records(folders: Sequence[str], where: Mapping[str, Sequence[str]]) -> 
 def show_grids(grids: Sequence[Grid], format_: str) -> None:
     """Print tables for people."""
     from pseudobench import console, rendering
-    from pseudobench.marks import NEAR
 
     if format_ == "html":
         click.echo(rendering.to_html(grids), nl=False)
     elif format_ == "terminal":
-        signs = {"best": "* ", "near": f"{NEAR} ", "": ""}
         for grid in grids:
-            rows = [[signs[cell.mark] + cell.text for cell in row] for row in grid.rows]
-            bold = {
-                (number, place)
-                for number, row in enumerate(grid.rows)
-                for place, cell in enumerate(row)
-                if cell.mark == "best"
-            }
-            console.show_table(grid.flat_header, rows, title=grid.caption, numbers_from=grid.keys, bold=bold)
+            console.show_grid(grid)
     else:
         click.echo("\n".join(rendering.TEXTS[format_](grid) for grid in grids), nl=False)

@@ -72,9 +72,7 @@ def command(
         raise BenchError("--published makes a second table, and a CSV file holds one; take json, or the file itself")
     _, registry = installed()
     numbers = read_published(find_published(published_from)) if beside else None
-    wanted = where_from(dataset, labels, where)
-    if methods:
-        wanted["method"] = parse_names(methods, "methods")
+    wanted = where_from(dataset, labels, where, methods)
     runs = ordered(frame(read_records(results, wanted), registry), registry, methods_first=pivoted)
     if each_run:
         show_runs(runs, registry, columns, format_)

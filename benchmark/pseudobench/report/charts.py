@@ -20,21 +20,21 @@ _WRAP = 24
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 
-def accuracy(means: pd.DataFrame, runs: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
+def results(means: pd.DataFrame, runs: pd.DataFrame, names: Sequence[str], measure: str, theme: Theme) -> Chart:
     """A row for each series: every run faint, the mean with its interval."""
     scale = alt.Scale(zero=False)
     base, row, colour = _base(means, names), _rows(names), _colour(names, theme, None)
     dots = _base(runs, names).mark_point(filled=True, size=22, opacity=0.35)
-    seeds = dots.encode(x=alt.X("accuracy:Q", scale=scale), y=row, color=colour)
+    seeds = dots.encode(x=alt.X(f"{measure}:Q", scale=scale), y=row, color=colour)
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=row, color=colour)
-    x = alt.X("mean:Q", title="accuracy, %", scale=scale)
+    x = alt.X("mean:Q", title=f"{measure}, %", scale=scale)
     middle = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=x, y=row, color=colour, shape=_shape(names, None)
     )
     return alt.layer(seeds, bars, middle).properties(width=WIDTH, height=_height(names))
 
 
-def rounds(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
+def rounds(means: pd.DataFrame, names: Sequence[str], measure: str, theme: Theme) -> Chart:
     """A line for each series with intervals, side by side where they would cover each other."""
     places = {name: place for place, name in enumerate(names)}
     beside = (means["series"].map(places) - (len(names) - 1) / 2) * 0.5 / max(len(names), 6)
@@ -46,7 +46,7 @@ def rounds(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
         axis=alt.Axis(values=list(range(last + 1)), format="d", grid=False),
         scale=alt.Scale(domain=[-0.4, last + 0.4], nice=False),
     )
-    y = alt.Y("mean:Q", title="accuracy, %", scale=alt.Scale(zero=False))
+    y = alt.Y("mean:Q", title=f"{measure}, %", scale=alt.Scale(zero=False))
     colour = _colour(names, theme)
     dash = alt.StrokeDash("series:N", scale=alt.Scale(domain=_wrapped(names), range=dashes(len(names))), legend=None)
     line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash)
@@ -71,7 +71,7 @@ def selections(means: pd.DataFrame, runs: pd.DataFrame, names: Sequence[str], th
     return alt.layer(points[0], across, along, points[1]).properties(width=WIDTH, height=HEIGHT)
 
 
-def coverage(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
+def coverage(means: pd.DataFrame, names: Sequence[str], covered: str, theme: Theme) -> Chart:
     """A row for each series with sets: coverage of pool and test images, and a dashed line at the nominal level."""
     shown = [name for name in names if name in set(means["series"])]
     base = _base(_within(means, "low", "high"), names)
@@ -81,7 +81,7 @@ def coverage(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
     images, legend = ["pool", "test"], alt.Legend(symbolFillColor=theme.ink, labelExpr="datum.label + ' images'")
     shape = alt.Shape("images:N", scale=alt.Scale(domain=images, range=["circle", "square"]), legend=legend)
     opacity = alt.Opacity("images:N", scale=alt.Scale(domain=images, range=[1, 0.6]), legend=legend)
-    x = alt.X("mean:Q", title="sets that hold the true class, %", scale=scale)
+    x = alt.X("mean:Q", title=f"sets that hold {covered}, %", scale=scale)
     levels = _base(means.dropna(subset=["nominal"]).drop_duplicates("series"), names)
     line = levels.mark_rule(color=theme.ink, strokeWidth=1.5, strokeDash=[4, 3]).encode(
         x=alt.X("nominal:Q", scale=scale), y=_rows(shown, bandPosition=0), y2=alt.Y2("series:N", bandPosition=1)
@@ -112,13 +112,13 @@ def sizes(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
     return _small(alt.layer(bars, ends), shown, 2, 140, 70)
 
 
-def reliability(bins: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
+def reliability(bins: pd.DataFrame, names: Sequence[str], right: str, theme: Theme) -> Chart:
     """Accuracy against confidence for each series, before and after scaling; the diagonal is perfect."""
     shown = [name for name in names if name in set(bins["series"])]
     domain = alt.Scale(domain=[0, 100])
     ticks = alt.Axis(values=[0, 50, 100])
     x = alt.X("confidence:Q", title="confidence, %", scale=domain, axis=ticks)
-    y = alt.Y("accuracy:Q", title="accuracy, %", scale=domain, axis=ticks)
+    y = alt.Y("accuracy:Q", title=f"{right}, %", scale=domain, axis=ticks)
     kinds, legend = ["before", "after"], alt.Legend(labelExpr="datum.label + ' scaling'")
     colour = alt.Color(
         "scaling:N", scale=alt.Scale(domain=kinds, range=[theme.palette[1], theme.palette[0]]), legend=legend

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = ("svg", "pdf", "png")
+_TITLES = {"accuracy": "Accuracy", "mAP": "Mean average precision"}
 
 
 @dataclass(frozen=True)
@@ -48,16 +49,16 @@ def figures(section: Section) -> list[Figure]:
     return [figure for figure in made if len(figure.data)]
 
 
-def _accuracy(name: str, section: Section) -> Figure:
-    means = measures.accuracy(section.series)
-    runs = measures.each_run(section.series, accuracy=measures.tested)
+def _results(name: str, section: Section) -> Figure:
+    means = measures.results(section.series, name)
+    runs = measures.each_run(section.series, **{section.measure: measures.tested(name)})
     return Figure(
         name,
-        "Accuracy",
+        _TITLES[section.measure],
         "Last network of each run: a faint dot for every seed, the mean with its 95 % interval.",
-        f"Mean accuracy of {_range(means, 'mean')}.",
+        f"Mean {section.measure} of {_range(means, 'mean')}.",
         means,
-        partial(charts.accuracy, means, runs, section.names),
+        partial(charts.results, means, runs, section.names, section.measure),
     )
 
 
@@ -66,11 +67,11 @@ def _rounds(name: str, section: Section) -> Figure:
     last = means.groupby("series", sort=False).tail(1)
     return Figure(
         name,
-        "Accuracy per round",
+        f"{_TITLES[section.measure]} per round",
         "Means with 95 % intervals. A run that settled early keeps its last network, so that every round has all runs.",
-        f"Accuracy by round; after the last round {_range(last, 'mean')}.",
+        f"{_TITLES[section.measure]} by round; after the last round {_range(last, 'mean')}.",
         means,
-        partial(charts.rounds, means, section.names),
+        partial(charts.rounds, means, section.names, section.measure),
     )
 
 
@@ -91,14 +92,16 @@ def _precision(name: str, section: Section) -> Figure:
 
 def _coverage(name: str, section: Section) -> Figure:
     means = measures.coverage(section.series)
+    covered = "all true classes" if section.multi_label else "the true class"
     levels = ", ".join(f"{level:g} %" for level in sorted(set(means["nominal"].dropna()))) or "not known"
     return Figure(
         name,
         "Coverage of prediction sets",
-        f"Means with 95 % intervals, of the last round; the dashed line is the nominal level 1 - alpha ({levels}).",
+        f"Sets that hold {covered}, in the last round; means with 95 % intervals. The dashed line is the nominal level "
+        f"1 - alpha ({levels}).",
         f"Coverage of pool and test images: {_range(means, 'mean')}; nominal {levels}.",
         means,
-        partial(charts.coverage, means, section.names),
+        partial(charts.coverage, means, section.names, covered),
     )
 
 
@@ -116,14 +119,17 @@ def _sizes(name: str, section: Section) -> Figure:
 
 def _reliability(name: str, section: Section) -> Figure:
     bins = measures.reliability(section.series)
+    each, right = "Test images", "accuracy"
+    if section.multi_label:
+        each, right = "Every class of every test image, predicted to be there or not", "classes right"
     return Figure(
         name,
         "Reliability before and after scaling",
-        "Test images, of the network that chose last, all runs together. On the diagonal it is right as often as "
-        "it is sure, below it too sure. Larger marks stand for more images. Methods without scaling have one line.",
+        f"{each}; of the network that chose last, all runs together. On the diagonal it is right as often as it is "
+        "sure, below it too sure. Larger marks stand for more predictions. Methods without scaling have one line.",
         f"Accuracy against confidence in {bins['bin'].nunique()} bins, in {bins['series'].nunique()} diagrams.",
         bins,
-        partial(charts.reliability, bins, section.names),
+        partial(charts.reliability, bins, section.names, right),
     )
 
 
@@ -142,7 +148,8 @@ def _seconds(name: str, section: Section) -> Figure:
 
 #: By name, in the order of the page, where neighbours are about equally high.
 FIGURES: dict[str, Callable[[str, Section], Figure]] = {
-    "accuracy": _accuracy,
+    "accuracy": _results,
+    "map": _results,
     "coverage": _coverage,
     "rounds": _rounds,
     "precision": _precision,

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pseudobench.console import picture_of_table
+from pseudobench.console import picture_of_grid
 from pseudobench.errors import BenchError
+from pseudobench.grids import table_grid
 from pseudobench.parameters import suggest
 from pseudobench.report.figures import FIGURES, FORMATS, figures
 from pseudobench.report.sections import Section
 from pseudobench.report.themes import LIGHT
-from pseudobench.tables import caption_line
 
 TABLE = "table"
 
@@ -46,6 +46,4 @@ def files(found: Sequence[Section], formats: Sequence[str], wanted: Sequence[str
 
 
 def _table(section: Section) -> bytes:
-    table = section.table
-    title = caption_line(table)
-    return picture_of_table(table.header, table.texts(), title=title, numbers_from=len(table.keys)).encode()
+    return picture_of_grid(table_grid(section.table, "*")).encode()

@@ -7,14 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from pseudobench.columns import last_round
-from pseudobench.report.sections import Record, Series
-from pseudobench.tables import cell
+from pseudobench.columns import Record, headline, last_round
+from pseudobench.report.sections import Series
+from pseudobench.statistics import mean_of
 
 
 def interval(values: Iterable[float | None], scale: float = 1.0) -> dict[str, float]:
     """Mean, ends of its 95 % t interval (NaN for one value) and number of values; those that are None are left out."""
-    found = cell([value * scale for value in values if value is not None])
+    found = mean_of([value * scale for value in values if value is not None])
     return {"mean": found.mean, "low": found.mean - found.half, "high": found.mean + found.half, "n": found.n}
 
 
@@ -34,9 +34,9 @@ def each_run(series: Sequence[Series], **values: Callable[[Record], float | None
     return pd.DataFrame(rows, columns=["series", "seed", *values])
 
 
-def tested(record: Record) -> float | None:
-    """Accuracy of the last network."""
-    return _percent(last_round(record).get("test"), "accuracy")
+def tested(key: str) -> Callable[[Record], float | None]:
+    """A share that was measured of the last network."""
+    return lambda record: _percent(last_round(record).get("test"), key)
 
 
 def chosen(key: str) -> Callable[[Record], float | None]:
@@ -49,17 +49,17 @@ def _percent(part: Mapping[str, Any] | None, key: str) -> float | None:
     return None if value is None else 100.0 * float(value)
 
 
-def accuracy(series: Sequence[Series]) -> pd.DataFrame:
-    """Accuracy of the last networks."""
-    rows = ({"series": each.name, **interval(map(tested, each.done))} for each in series)
+def results(series: Sequence[Series], key: str) -> pd.DataFrame:
+    """Accuracy of the last networks, or whatever else was measured of them."""
+    rows = ({"series": each.name, **interval(map(tested(key), each.done))} for each in series)
     return _rows(rows, "series", "mean", "low", "high", "n")
 
 
 def rounds(series: Sequence[Series]) -> pd.DataFrame:
-    """Accuracy after each round. A run that settled keeps its last network, so that all rounds have the same runs."""
+    """Accuracy or mAP after each round. A run that settled keeps its last network: all rounds have the same runs."""
     rows = []
     for each in series:
-        curves = [[_percent(round_["test"], "accuracy") for round_ in record["rounds"]] for record in each.done]
+        curves = [[100.0 * headline(round_)[1] for round_ in record["rounds"]] for record in each.done]
         for place in range(max(map(len, curves), default=0)):
             values = [curve[min(place, len(curve) - 1)] for curve in curves if curve]
             trained = sum(place < len(curve) for curve in curves)
@@ -95,7 +95,7 @@ def selections(series: Sequence[Series]) -> pd.DataFrame:
 
 
 def coverage(series: Sequence[Series]) -> pd.DataFrame:
-    """Share of sets that hold the true class, of pool and test images, and the share that they were made for."""
+    """Share of sets that hold the true class (where there are several, all), of pool and test images, and 1 - alpha."""
     rows = []
     for each in series:
         for images, key in (("pool", "coverage"), ("test", "test_coverage")):

@@ -12,14 +12,21 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from pseudobench.commands import Command, commands
+from pseudobench.comparisons import compare_records
+from pseudobench.errors import BenchError
+from pseudobench.frames import pick_columns
+from pseudobench.grids import how_to_read, table_grid
+from pseudobench.marks import NEAR
 from pseudobench.report.figures import Figure, figures
-from pseudobench.report.sections import Record, Section
+from pseudobench.report.sections import Section
 from pseudobench.report.themes import DARK, LIGHT
 from pseudobench.spec import RunSpec
+from pseudobench.tables import DEFAULT_COLUMNS, Table
+from pseudobench.verdicts import sentences
 
 if TYPE_CHECKING:
+    from pseudobench.columns import Record
     from pseudobench.registry import Registry
-    from pseudobench.tables import Table
 
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
 
@@ -45,6 +52,7 @@ def render_page(found: Sequence[Section], registry: Registry, progress: Progress
     )
     return environment.get_template("page.html").render(
         title="pseudobench report",
+        near=NEAR,
         counts=_counts(records),
         period=_period(records),
         style=Markup(style),
@@ -83,18 +91,29 @@ def _section(section: Section, shown: list[dict[str, Any]], registry: Registry) 
         "problems": problems(section),
         "alone": max(len(each.done) for each in section.series) == 1,
         "heads": _heads(table),
-        "rows": [_row(table, place) for place in range(len(table.rows))],
+        "rows": _rows(table),
+        "further": sum(heading.column.name not in DEFAULT_COLUMNS for heading in table.headings),
+        "reading": how_to_read(table),
+        "comparisons": _comparisons(section, registry),
         "figures": shown,
         "commands": _commands(section.records, registry),
     }
 
 
 def _heads(table: Table) -> list[dict[str, Any]]:
-    """Headings as rows have them: the method first, and how many runs there are before any number."""
+    """Headings as rows have them: the method first, how many runs there are, then numbers, the usual ones first."""
     keys = ["method", *(key for key in table.keys if key != "method")]
-    runs = {"name": "runs", "meaning": "runs that are done; below, how many are not", "number": True}
-    numbers = [{"name": each.name, "meaning": each.description, "number": True} for each in table.columns]
-    return [*({"name": key, "meaning": "", "number": False} for key in keys), runs, *numbers]
+    runs = {"name": "runs", "meaning": "runs that are done; below, how many are not", "kind": "number"}
+    numbers = [
+        {"name": column.name, "meaning": column.description, "kind": _kind(column.name)}
+        for column in (heading.column for heading in table.headings)
+    ]
+    return [*({"name": key, "meaning": "", "kind": ""} for key in keys), runs, *numbers]
+
+
+def _kind(column: str) -> str:
+    """Classes of a column's cells; further columns are those that `bench table` does not show either unless asked."""
+    return "number" if column in DEFAULT_COLUMNS else "number further"
 
 
 def problems(section: Section) -> list[tuple[str, str]]:
@@ -110,18 +129,42 @@ def problems(section: Section) -> list[tuple[str, str]]:
     return found
 
 
-def _row(table: Table, place: int) -> list[dict[str, Any]]:
-    """The texts of a row, and what it is sorted by."""
-    identity, cells, done, missing = table.rows[place]
-    named = dict(zip(table.keys, identity, strict=True))
-    texts = [named.pop("method"), *named.values()]
-    row: list[dict[str, Any]] = [{"text": text, "value": text, "below": [], "number": False} for text in texts]
-    row.append({"text": str(done), "value": done, "below": [f"{missing} not done"] if missing else [], "number": True})
-    for column in table.columns:
-        cell = cells[column.name]
-        text, *below = cell.text(column, done).replace(" (", "|(").replace(" ±", "|±").split("|")
-        row.append({"text": text, "value": _plain(cell.mean) if cell.n else "", "below": below, "number": True})
-    return row
+def _rows(table: Table) -> list[list[dict[str, Any]]]:
+    """The cells as `bench table` has them, in the order of the headings, with what they are sorted by."""
+    keys, made = len(table.keys), []
+    for row, shown in zip(table.rows, table_grid(table).rows, strict=True):
+        named = dict(zip(table.keys, row.identity, strict=True))
+        texts = [named.pop("method"), *named.values()]
+        cells: list[dict[str, Any]] = [_cell(text, text, "") for text in texts]
+        cells.append(_cell(shown[-1].text, row.done, "number"))
+        for heading, cell, each in zip(table.headings, row.cells, shown[keys:-1], strict=True):
+            value = _plain(cell.value.mean) if cell else ""
+            cells.append(_cell(each.text, value, _kind(heading.column.name), each.mark))
+        made.append(cells)
+    return made
+
+
+def _cell(text: str, value: Any, kind: str, mark: str = "") -> dict[str, Any]:
+    """Of numbers, what stands behind the mean goes below it."""
+    parts = re.split(r" (?=[±(+])", text) if kind else [text]
+    return {"text": parts[0], "below": parts[1:], "value": value, "kind": kind, "mark": mark}
+
+
+def _comparisons(section: Section, registry: Registry) -> dict[str, Any] | None:
+    """What `bench compare` says of all methods against the first, which is supervised training if it was run.
+
+    That one is named by the table's order and not by its results, so that the tests mean what they say.
+    """
+    budget = section.runs[section.runs["trains on"] == "budget"]
+    first, *others = dict.fromkeys(budget["method"]) or [""]
+    if not others:
+        return None
+    (column,) = pick_columns(registry, [section.measure.lower()])
+    try:
+        lines = sentences(compare_records(section.records, [first], column, registry))
+    except BenchError as error:  # nothing to pair, and why
+        lines = [f"{error}."]
+    return {"baseline": first, "measure": section.measure, "lines": lines}
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

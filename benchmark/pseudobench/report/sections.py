@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from pseudobench.api import results_folder
+from pseudobench.arms import Arm, arms_of
+from pseudobench.columns import Record, headline, last_round
 from pseudobench.errors import BenchError
-from pseudobench.experiment import parse_names
-from pseudobench.store import Store
-from pseudobench.tables import Table, frame, ordered, summarize
+from pseudobench.frames import frame, ordered
+from pseudobench.tables import Table, summarize
+from pseudobench.types import MULTI
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pseudobench.columns import Column
     from pseudobench.registry import Registry
 
-Record = Mapping[str, Any]
 _KEYS = ("dataset", "evaluated on", "labels")
 _LONGEST = 150  # characters of a name that figures have room for
 
@@ -50,29 +49,23 @@ class Section:
         """Names of the rows, in their order."""
         return [each.name for each in self.series]
 
+    @property
+    def measure(self) -> str:
+        """What its runs are judged by."""
+        done = (record for each in self.series for record in each.done)
+        return next((headline(last_round(record))[0] for record in done), "accuracy")
 
-def read_records(folders: Sequence[str], methods: str | None = None, dataset: str | None = None) -> list[Record]:
-    """The records below all folders, or those of some methods and datasets."""
-    stores = [Store(results_folder(folder)) for folder in folders or (None,)]
-    records: list[Record] = list(chain.from_iterable(store.records() for store in stores))
-    ids = [record["run_id"] for record in records]
-    if len(set(ids)) < len(ids):
-        raise BenchError("the same run is in more than one of the folders; name each folder once")
-    for key, wanted in (("method", methods), ("dataset", dataset)):
-        names = parse_names(wanted, key) if wanted else ()
-        there = dict.fromkeys(record["spec"][key] for record in records)
-        for name in names:
-            if name not in there:
-                raise BenchError(f"no run record has the {key} {name!r}; there are: {', '.join(there)}")
-        records = [record for record in records if not names or record["spec"][key] in names]
-    if not records:
-        raise BenchError("there are no run records to report on; `bench run` makes some")
-    return records
+    @property
+    def multi_label(self) -> bool:
+        """Whether its images have any number of classes."""
+        return any(record.get("task") == MULTI for record in self.records)
 
 
 def sections(records: Iterable[Record], registry: Registry, columns: Sequence[Column]) -> list[Section]:
     """A section for every dataset, kind of evaluation and label count."""
     by_id = {record["run_id"]: record for record in records}
+    if not by_id:
+        raise BenchError("there are no run records to report on; `bench run` makes some")
     runs = ordered(frame(by_id.values(), registry), registry)
     found: dict[str, Section] = {}
     for key, group in runs.groupby(list(_KEYS), sort=False):
@@ -80,7 +73,7 @@ def sections(records: Iterable[Record], registry: Registry, columns: Sequence[Co
         slug, place = section.slug, 2
         while slug in found:  # two names may differ in nothing that a file name can hold
             slug, place = f"{section.slug}-{place}", place + 1
-        found[slug] = Section(**{**vars(section), "slug": slug})
+        found[slug] = replace(section, slug=slug)
     return list(found.values())
 
 
@@ -92,11 +85,11 @@ def _section(
     everyone = set(runs["seed"])
     series: dict[str, Series] = {}
     gaps: dict[str, tuple[int, ...]] = {}
-    for identity, group in runs.groupby(list(table.keys), sort=False):
-        name = _name(dict(zip(table.keys, (str(part) for part in identity), strict=True)), series)
-        done = group[group["status"] == "done"]
-        series[name] = Series(name, tuple(by_id[run_id] for run_id in done["run_id"]))
-        if missing := everyone - set(group["seed"]):
+    for arm in arms_of(runs, []):
+        name = _name(arm, table.keys, series)
+        own = [by_id[run_id] for run_id in arm.run_ids]
+        series[name] = Series(name, tuple(record for record in own if record["status"] == "done"))
+        if missing := everyone - {record["spec"]["seed"] for record in own}:
             gaps[name] = tuple(sorted(missing))
     return Section(
         title=f"{dataset}, {labels} labels" + ("" if evaluated_on == "test" else f", on {evaluated_on} images"),
@@ -109,10 +102,10 @@ def _section(
     )
 
 
-def _name(identity: Mapping[str, str], taken: Iterable[str]) -> str:
+def _name(arm: Arm, keys: Sequence[str], taken: Iterable[str]) -> str:
     """The method, with whatever else tells its row from others."""
-    rest = [value for key, value in identity.items() if key != "method" and value not in ("", "none")]
-    name = identity["method"] + (f" ({', '.join(rest)})" if rest else "")
+    rest = [arm.identity[key] for key in keys if key != "method" and arm.identity[key] not in ("", "none")]
+    name = arm.identity["method"] + (f" ({', '.join(rest)})" if rest else "")
     name = name if len(name) <= _LONGEST else name[:_LONGEST] + "…"
     while name in taken:
         name += "'"

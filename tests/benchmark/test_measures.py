@@ -12,7 +12,7 @@ from scipy import stats
 
 from pseudobench.columns import COLUMNS
 from pseudobench.report import measures
-from pseudobench.report.sections import read_records, sections
+from pseudobench.report.sections import sections
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,8 +23,8 @@ def records():
 
 
 @pytest.fixture
-def section(registry):
-    (found,) = sections(read_records([str(ROOT / "results" / "digits")]), registry, COLUMNS)
+def section(registry, records):
+    (found,) = sections(records, registry, COLUMNS)
     return found
 
 
@@ -56,8 +56,9 @@ def test_a_settled_run_keeps_its_last_network(section, records):
 
 
 def test_the_last_round_is_what_the_table_says(section):
-    cells = {identity[-1]: cells["accuracy"] for identity, cells, _, _ in section.table.rows}
-    for row in measures.accuracy(section.series).itertuples():
+    place = [heading.name for heading in section.table.headings].index("accuracy")
+    cells = {row.identity[-1]: row.cells[place].value for row in section.table.rows}
+    for row in measures.results(section.series, "accuracy").itertuples():
         assert row.mean == pytest.approx(100 * cells[row.series].mean)
         assert row.high - row.mean == pytest.approx(100 * cells[row.series].half)
 

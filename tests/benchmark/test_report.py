@@ -20,6 +20,7 @@ from pypdf import PdfReader
 from pseudobench.report.figures import FIGURES
 
 ROOT = Path(__file__).parents[2]
+DRAWN = len(FIGURES) - 1  # of accuracy or of mAP
 HOSTILE = "<script>alert(1)</script>"
 QUOTED = """it's "a" & <b>b</b>"""
 
@@ -98,14 +99,71 @@ def summary(path):
     return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
 
 
+def test_marks_and_comparisons_are_those_of_the_other_commands(bench, tmp_path):
+    put(tmp_path / "runs", *records("supervised", "fully-supervised", "pl", "ups", "ups-raps", seeds=10))
+    bench("report")
+    text = Path("report.html").read_text(encoding="utf-8")
+    table = re.search(r"<table class=.summary.*?</table>", text, re.DOTALL)[0]
+    caption, _, header, _, *lines = bench("table", "--format", "markdown").out.splitlines()
+    names = [name.strip() for name in header.strip("|").split("|")]
+    shown = [*re.findall(r">([\w-]+)</button>", table)]
+    found = set()
+    for line, row in zip(lines, table.split("<tr>")[2:], strict=True):
+        cells = dict(zip(names, line.strip("|").split(" | "), strict=True))
+        for name, cell in zip(shown, re.findall(r"<t[hd] ?.*?</t[hd]>", row, re.DOTALL), strict=True):
+            if name in cells:
+                marks = ("<strong>" in cell, "<sup>†</sup>" in cell)
+                assert marks == ("**" in cells[name], "†" in cells[name]), (name, cell)
+                found.add(marks)
+    assert found == {(False, False), (True, False), (False, True)}
+    page = Page(Path("report.html"))
+    assert caption.partition("Bold: ")[2] in page.text.replace("\u00a0", " ")
+    compared = bench("compare", "supervised").out.splitlines()[-3:]
+    assert all(line.startswith("The accuracy of ") and line in page.text.replace("\u00a0", " ") for line in compared)
+
+
+def test_methods_that_cannot_be_compared_say_why(bench, tmp_path):
+    """One of them with another rate, which nobody asked for."""
+    other = records("supervised", "pl")
+    for record in other[:2]:
+        record["spec"]["settings"]["recipe"]["lr"] = 0.01
+    put(tmp_path / "runs", *other)
+    assert bench("report").code == 0
+    assert "supervised and pl were trained differently" in Page(Path("report.html")).text
+
+
+def test_images_of_several_classes_are_judged_by_mean_average_precision(bench, tmp_path):
+    few = ("--preset", "smoke", "--seeds", "2", "--quiet")
+    assert bench("run", "--dataset", "digits-grid", "--methods", "supervised,ups-raps", *few).code == 0
+    last = [json.loads(path.read_text())["rounds"][-1] for path in sorted(Path("runs").glob("*-ups-raps-*.json"))]
+    mean = 50 * sum(each["test"]["map"] for each in last)
+    bench("report")
+    page = Page(Path("report.html"))
+    assert summary(Path("report.html"))[1]["map"].startswith(f"{mean:.2f}±")
+    assert "The map of ups-raps is " in page.text
+    titles = [image["alt"].partition(".")[0] for image in page.all("img")]
+    assert titles[0] == "Mean average precision"
+    assert "Accuracy" not in titles
+    assert f"{mean:.3g} % (ups-raps)" in page.all("img")[0]["alt"]
+    assert "Every class of every test image" in page.text
+    outcome = bench("figures")
+    assert outcome.code == 0
+    texts = {path.stem: "".join(ElementTree.parse(path).getroot().itertext()) for path in Path("figures").iterdir()}
+    assert "digits-grid-100-accuracy" not in texts
+    assert "mAP, %" in texts["digits-grid-100-map"]
+    assert "mAP, %" in texts["digits-grid-100-rounds"]
+    assert "sets that hold all true classes, %" in texts["digits-grid-100-coverage"]
+    assert "classes right, %" in texts["digits-grid-100-reliability"]
+
+
 def test_every_figure_is_there_twice_with_words_and_numbers(bench, runs):
     bench("report", "-o", "report.html")
     page = Page(Path("report.html"))
     images, sources = page.all("img"), page.all("source")
-    assert len(images) == len(sources) == len(FIGURES)
+    assert len(images) == len(sources) == DRAWN
     assert all(len(image["alt"]) > 60 for image in images)
     assert all(source["media"] == "(prefers-color-scheme: dark)" for source in sources)
-    assert page.text.count("Numbers") == len(FIGURES)
+    assert page.text.count("Numbers") == DRAWN
     for address in [image["src"] for image in images] + [source["srcset"] for source in sources]:
         assert address.startswith("data:image/svg+xml;base64,")
 
@@ -234,7 +292,7 @@ def test_endless_names_are_cut_and_kept_apart(bench, tmp_path):
         (("report", "-o", "file/report.html"), "can't write file/report.html: "),
         (("report", "empty"), "there are no run records to report on; `bench run` makes some"),
         (("report", "nowhere"), "there is no results folder nowhere; `bench run` makes one"),
-        (("report", "runs", "runs"), "the same run is in more than one of the folders; name each folder once"),
+        (("report", "--where", "sede=1"), "no run record says anything of 'sede'; did you mean 'seed'?"),
         (("report", "--methods", "upps"), "no run record has the method 'upps'; there are: "),
         (("figures", "-o", "file"), "-o file is a file; name a folder"),
         (("figures", "--format", "gif"), "there is no format 'gif'; known: pdf, png, svg"),

@@ -187,7 +187,11 @@ def _legend(shown: Sequence[str] | None) -> Any:
 
 
 def _small(chart: Chart, names: Sequence[str], columns: int, width: int, height: int) -> Chart:
-    """The same chart for each series, beside and below each other."""
+    """The same chart for each series, beside and below each other, with room for their names."""
+    lines = (line for name in _wrapped(names) for line in name.split("\n"))
+    needed = min(7 * max(map(len, lines), default=0), 150)
+    if needed > width + 45:  # the space between them, and what shorter names leave
+        columns, width, height = min(columns, 2), needed, height * needed // width
     facet = alt.Facet("series:N", title=None, sort=_wrapped(names))
     return chart.properties(width=width, height=height).facet(facet, columns=columns)
 

@@ -54,7 +54,7 @@ class Theme:
                 "symbolOpacity": 1,
                 "symbolStrokeWidth": 0,
             },
-            "header": {**text, "labelFontWeight": "bold", "labelLimit": 190},
+            "header": {**text, "labelFontWeight": "bold", "labelLimit": 170},
             "text": {"color": self.ink},
         }
 

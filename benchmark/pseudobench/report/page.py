@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from pseudobench.commands import Command, commands
 from pseudobench.comparisons import compare_records
 from pseudobench.errors import BenchError
-from pseudobench.frames import pick_columns
 from pseudobench.grids import how_to_read, table_grid
 from pseudobench.marks import NEAR
 from pseudobench.report.figures import Figure, figures
@@ -159,9 +158,8 @@ def _comparisons(section: Section, registry: Registry) -> dict[str, Any] | None:
     first, *others = dict.fromkeys(budget["method"]) or [""]
     if not others:
         return None
-    (column,) = pick_columns(registry, [section.measure.lower()])
     try:
-        lines = sentences(compare_records(section.records, [first], column, registry))
+        lines = sentences(compare_records(section.records, [first], section.measure.lower(), registry))
     except BenchError as error:  # nothing to pair, and why
         lines = [f"{error}."]
     return {"baseline": first, "measure": section.measure, "lines": lines}

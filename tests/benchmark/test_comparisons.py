@@ -13,7 +13,7 @@ from scipy import stats
 import pseudobench
 from pseudobench import BenchError
 from pseudobench.comparisons import compare_records, to_values
-from pseudobench.verdicts import sentence
+from pseudobench.verdicts import sentence, sentences
 
 NOISE = np.random.default_rng(0).normal(0, 0.01, size=(3, 10))
 UPS, PL, SUPERVISED = (0.9 + NOISE[0]).tolist(), (0.88 + NOISE[1]).tolist(), (0.895 + NOISE[2]).tolist()
@@ -44,6 +44,19 @@ def test_numbers_are_scipys_with_bonferroni_on_the_smaller_of_two(registry):
         assert row["seeds"] == 10
     smaller, larger = sorted(rows["p"])
     assert sorted(rows["p_holm"]) == pytest.approx([2 * smaller, max(2 * smaller, larger)])
+
+
+def test_lines_of_several_networks_say_which(registry):
+    groups = [
+        records(method, [value + shift for value in UPS], backbone=backbone)
+        for backbone in ("digits_cnn", "cnn13")
+        for method, shift in (("ups", 0.0), ("pl", 0.01))
+    ]
+    lines = sentences(compare(registry, ["ups", "pl"], *groups))
+    assert {line.partition(": ")[0] for line in lines} == {"digits_cnn", "cnn13"}
+    assert all(": The accuracy of pl is 1.00 points above that of ups on digits " in line for line in lines)
+    found = compare(registry, ["ups", "pl"], *groups[:2])
+    assert sentences(found) == [sentence(each) for each in found]
 
 
 def test_the_line_says_it_in_words(registry):

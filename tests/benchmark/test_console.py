@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pseudobench
 from pseudobench.console import _parts
+
+
+def test_rich_is_used_where_the_terminal_is_written_to_and_nowhere_else():
+    files = Path(pseudobench.__file__).parent.rglob("*.py")
+    using = {path.name for path in files if re.search(r"^\s*(from|import) rich\b", path.read_text(), re.MULTILINE)}
+    assert using == {"console.py", "progress.py"}
 
 
 def test_columns_that_do_not_fit_go_into_further_tables_with_the_names_again():

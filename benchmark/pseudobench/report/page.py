@@ -161,7 +161,7 @@ def _comparisons(section: Section, registry: Registry) -> dict[str, Any] | None:
     try:
         lines = sentences(compare_records(section.records, [first], section.measure.lower(), registry))
     except BenchError as error:  # nothing to pair, and why
-        lines = [f"{error}."]
+        lines = [str(error)]
     return {"baseline": first, "measure": section.measure, "lines": lines}
 
 

@@ -89,7 +89,7 @@ def _violation(record: Record) -> float | None:
 
 COLUMNS = (
     Column("accuracy", "test accuracy of the last network, %", _of("test", "accuracy"), True, 100),
-    Column("map", "mean average precision on the test set, %", _of("test", "map"), True, 100),
+    Column("mAP", "mean average precision on the test set, %", _of("test", "map"), True, 100),
     Column("f1-micro", "F1 over all classes of all test samples, %", _of("test", "f1_micro"), True, 100),
     Column("f1-macro", "F1 on the test set, averaged over classes, %", _of("test", "f1_macro"), True, 100),
     Column("exact-match", "test samples with every class right, %", _of("test", "exact_match"), True, 100),

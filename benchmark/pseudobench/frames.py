@@ -60,7 +60,7 @@ def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFr
 
 def judged_by(runs: pd.DataFrame) -> str:
     """The column that methods are judged by unless one is named: accuracy, or mAP where no run has an accuracy."""
-    return "map" if runs["accuracy"].isna().all() and runs["map"].notna().any() else "accuracy"
+    return "mAP" if runs["accuracy"].isna().all() and runs["mAP"].notna().any() else "accuracy"
 
 
 def frozen(spec: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULT_COLUMNS = (
     "accuracy",
-    "map",
+    "mAP",
     "f1-micro",
     "f1-macro",
     "ece",

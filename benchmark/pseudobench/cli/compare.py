@@ -21,7 +21,7 @@ Examples:
 @click.option(
     "--results", multiple=True, metavar="FOLDER", help="Run records; repeatable. [runs, or PSEUDOBENCH_RESULTS]"
 )
-@click.option("--metric", help="A column; `bench list columns` has them all. [accuracy; multi-label: map]")
+@click.option("--metric", help="A column; `bench list columns` has them all. [accuracy; multi-label: mAP]")
 @filter_options
 @format_option("terminal", "markdown", "latex", "html", "csv", "json")
 def command(

@@ -159,7 +159,7 @@ def _comparisons(section: Section, registry: Registry) -> dict[str, Any] | None:
     if not others:
         return None
     try:
-        lines = sentences(compare_records(section.records, [first], section.measure.lower(), registry))
+        lines = sentences(compare_records(section.records, [first], section.measure, registry))
     except BenchError as error:  # nothing to pair, and why
         lines = [str(error)]
     return {"baseline": first, "measure": section.measure, "lines": lines}

@@ -140,7 +140,7 @@ def test_images_of_several_classes_are_judged_by_mean_average_precision(bench, t
     bench("report")
     page = Page(Path("report.html"))
     assert summary(Path("report.html"))[1]["mAP"].startswith(f"{mean:.2f}±")
-    assert "The map of ups-raps is " in page.text
+    assert "The mAP of ups-raps is " in page.text
     titles = [image["alt"].partition(".")[0] for image in page.all("img")]
     assert titles[0] == "Mean average precision"
     assert "Accuracy" not in titles

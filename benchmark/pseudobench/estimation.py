@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import torch
 
-from pseudobench.types import Estimate
+from pseudobench.types import SINGLE, Estimate
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from pseudobench.types import Context
 
 
 def moments(probs: Tensor) -> tuple[Tensor, Tensor]:
@@ -19,18 +21,19 @@ def moments(probs: Tensor) -> tuple[Tensor, Tensor]:
     return probs.mean(0), deviation
 
 
-def estimate_from_samples(
-    samples: Iterable[Tensor], negative_temperature: float, activate: Callable[[Tensor], Tensor]
-) -> Estimate:
-    """Batches of logits ``[passes, B, C]`` as one estimate of the pool, with the softened one for negatives.
+def estimate_from_samples(samples: Iterable[Tensor], negative_temperature: float, context: Context) -> Estimate:
+    """Batches of logits ``[passes, B, C]`` as one estimate of the pool, with a softened one for negatives.
 
-    ``activate`` makes logits probabilities: `Context.activate`.
+    UPS softens in its single-label code. Where a sample can have several classes Eq. 4 is taken as it is printed.
     """
     plain, soft = [], []
     for logits in samples:
-        plain.append(moments(activate(logits)))
-        soft.append(moments(activate(logits / negative_temperature)))
-    (probs, deviation), (soft_probs, soft_deviation) = (
-        [torch.cat(parts) for parts in zip(*both, strict=True)] for both in (plain, soft)
-    )
-    return Estimate(probs, deviation, Estimate(soft_probs, soft_deviation))
+        plain.append(moments(context.activate(logits)))
+        if context.task == SINGLE:
+            soft.append(moments(context.activate(logits / negative_temperature)))
+    return Estimate(*_joined(plain), Estimate(*_joined(soft)) if soft else None)
+
+
+def _joined(batches: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    mean, deviation = (torch.cat(parts) for parts in zip(*batches, strict=True))
+    return mean, deviation

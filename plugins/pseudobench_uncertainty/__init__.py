@@ -73,7 +73,7 @@ class Ensemble:
     needs_sets: ClassVar[bool] = False
     networks: int = param(5, "networks; the deviation is the unbiased one, so at least 2", low=2)
     negative_temperature: float = param(
-        2.0, "temperature that softens what the rule for negatives reads", low=0, exclusive=True
+        2.0, "temperature that softens what the rule for negatives reads (single-label)", low=0, exclusive=True
     )
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
@@ -83,7 +83,7 @@ class Ensemble:
         from pseudobench.estimation import estimate_from_samples
 
         logits = torch.stack([member.logits() for member in pool.members()])
-        return estimate_from_samples([logits], self.negative_temperature, context.activate)
+        return estimate_from_samples([logits], self.negative_temperature, context)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Augmented:
     needs_images: ClassVar[bool] = True
     views: int = param(10, "augmented views; the deviation is the unbiased one, so at least 2", low=2)
     negative_temperature: float = param(
-        2.0, "temperature that softens what the rule for negatives reads", low=0, exclusive=True
+        2.0, "temperature that softens what the rule for negatives reads (single-label)", low=0, exclusive=True
     )
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
@@ -104,7 +104,7 @@ class Augmented:
         from pseudobench.estimation import estimate_from_samples
 
         views = pool.views(self.views, context.seed_for("test-time"))
-        return estimate_from_samples(views, self.negative_temperature, context.activate)
+        return estimate_from_samples(views, self.negative_temperature, context)
 
 
 @hookimpl

@@ -21,7 +21,7 @@ class McDropout:
     needs_dropout: ClassVar[bool] = True
     passes: int = param(10, "stochastic passes; the deviation is the unbiased one, so at least 2", low=2)
     negative_temperature: float = param(
-        2.0, "temperature that softens what the rule for negatives reads", low=0, exclusive=True
+        2.0, "temperature that softens what the rule for negatives reads (single-label)", low=0, exclusive=True
     )
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
@@ -29,7 +29,7 @@ class McDropout:
         from pseudobench.estimation import estimate_from_samples
 
         samples = pool.samples(self.passes, context.seed_for("mc-dropout"))
-        return estimate_from_samples(samples, self.negative_temperature, context.activate)
+        return estimate_from_samples(samples, self.negative_temperature, context)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from torchmetrics.functional.classification import multilabel_average_precision,
 
 from pseudobench import MULTI, BenchError, Context, Estimate, PluginError, metrics
 from pseudobench.conformal import conformal_rank, own_scores
+from pseudobench.estimation import estimate_from_samples
 from pseudobench.fit import TrainingSet, pass_length
 from pseudobench.listeners import Listener
 from pseudobench.plugins import load_plugins
@@ -262,3 +263,11 @@ def test_the_pools_truth_decides_nothing(registry):
         rounds = list(run_rounds(Run(spec, registry, seen, split, torch.device("cpu")), recorder))
         counts.append([(each.record["selection"] or {}).get("positives_per_class") for each in rounds])
     assert counts[0] == counts[1]
+
+
+def test_negatives_are_judged_by_the_same_probabilities():
+    """Eq. 4 as it is printed: nothing is softened for them."""
+    logits = torch.randn(4, 10, 3, generator=torch.Generator().manual_seed(0))
+    estimate = estimate_from_samples([logits], 2.0, CONTEXT)
+    torch.testing.assert_close(estimate.for_negatives.probs, logits.sigmoid().mean(0))
+    assert estimate.for_negatives is estimate

@@ -20,7 +20,7 @@ def random_case(seed, n=40, classes=6, sharpness=4.0):
     """An estimate with a softened one, and prediction sets, all unrelated to each other."""
     generator = torch.Generator().manual_seed(seed)
     logits = torch.randn(5, n, classes, generator=generator) * sharpness
-    estimate = estimate_from_samples([logits], 2.0, CONTEXT.activate)
+    estimate = estimate_from_samples([logits], 2.0, CONTEXT)
     from pseudobench import PredictionSets
 
     sets = PredictionSets(torch.rand(n, classes, generator=generator) < 0.3, estimate.probs)
@@ -30,7 +30,7 @@ def random_case(seed, n=40, classes=6, sharpness=4.0):
 @pytest.mark.parametrize("case", [f"ups{i}" for i in range(4)])
 def test_reference_positives_and_negatives(case, reference):
     given_ = reference(case)
-    estimate = estimate_from_samples([given_["pass_logits"]], float(given_["negative_temperature"]), CONTEXT.activate)
+    estimate = estimate_from_samples([given_["pass_logits"]], float(given_["negative_temperature"]), CONTEXT)
     labels = HardThreshold().label(estimate, None, CONTEXT)
     names = ("tau_p", "tau_n", "kappa_p", "kappa_n")
     selector = Ups(
@@ -49,8 +49,8 @@ def test_reference_positives_and_negatives(case, reference):
 def test_batches_of_samples_are_joined_in_order():
     logits = torch.randn(4, 10, 3, generator=torch.Generator().manual_seed(0))
     whole, parts = (
-        estimate_from_samples([logits], 2.0, CONTEXT.activate),
-        estimate_from_samples([logits[:, :7], logits[:, 7:]], 2.0, CONTEXT.activate),
+        estimate_from_samples([logits], 2.0, CONTEXT),
+        estimate_from_samples([logits[:, :7], logits[:, 7:]], 2.0, CONTEXT),
     )
     assert torch.equal(whole.probs, parts.probs)
     assert torch.equal(whole.for_negatives.uncertainty, parts.for_negatives.uncertainty)

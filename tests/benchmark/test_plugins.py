@@ -261,7 +261,7 @@ def test_a_failing_listener_is_a_warning_and_the_others_hear():
 def test_unknown_names_suggest_or_list(registry):
     with pytest.raises(BenchError, match="did you mean 'ups-raps'"):
         registry.get("methods", "ups-rasp")
-    with pytest.raises(BenchError, match="known: cifar10, cifar100, digits"):
+    with pytest.raises(BenchError, match="known: cifar10, cifar10-grid, cifar100, csv, digits"):
         registry.get("datasets", "zzz")
 
 

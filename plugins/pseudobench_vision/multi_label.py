@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from pseudobench import MULTI, BenchError, param
-from pseudobench_vision.single_label import CIFAR_CPU, Cifar10, Digits, Presets
+from pseudobench_vision.single_label import CIFAR_CPU, Cifar10, Digits, Listed, Presets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,7 +82,7 @@ class Voc2007:
 
 
 @dataclass(frozen=True)
-class Csv:
+class Csv(Listed):
     """Your own images with any number of classes: csv:PATH, a table of files and their labels."""
 
     name: ClassVar[str] = "csv"
@@ -102,28 +102,9 @@ class Csv:
         return list_table(Path(self.path))
 
     @property
-    def classes(self) -> int:
-        """How many labels there are."""
-        return len(self._listing.classes)
-
-    @property
-    def train_size(self) -> int:
-        """How many training images there are."""
-        return len(self._listing.train)
-
-    @property
-    def test_size(self) -> int:
-        """How many test images there are."""
-        return len(self._listing.test)
-
-    @property
     def default_labels(self) -> int:
         """A tenth of the training images."""
         return max(self.train_size // 10, 2)
-
-    def is_present(self, data_dir: Path) -> bool:
-        """Whether the table is there."""
-        return self.train_size > 0
 
     def load(self, data_dir: Path) -> Dataset:
         """Read every image."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pseudobench import BenchError, Value, param
 
@@ -130,8 +130,35 @@ class FashionMnist:
         return load_fashion(self.name, data_dir)
 
 
+class Listed:
+    """What is known of a dataset from the list of its files."""
+
+    @property
+    def _listing(self) -> Listing[Any]:
+        raise NotImplementedError
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self._listing.classes)
+
+    @property
+    def train_size(self) -> int:
+        """How many training images there are."""
+        return len(self._listing.train)
+
+    @property
+    def test_size(self) -> int:
+        """How many test images there are."""
+        return len(self._listing.test)
+
+    def is_present(self, data_dir: Path) -> bool:
+        """Whether the files are there."""
+        return self.train_size > 0
+
+
 @dataclass(frozen=True)
-class Folder:
+class Folder(Listed):
     """Your own images: folder:PATH, with a folder for each class in it (or in train and test)."""
 
     name: ClassVar[str] = "folder"
@@ -150,28 +177,9 @@ class Folder:
         return list_folder(Path(self.path))
 
     @property
-    def classes(self) -> int:
-        """How many class folders there are."""
-        return len(self._listing.classes)
-
-    @property
-    def train_size(self) -> int:
-        """How many training images there are."""
-        return len(self._listing.train)
-
-    @property
-    def test_size(self) -> int:
-        """How many test images there are."""
-        return len(self._listing.test)
-
-    @property
     def default_labels(self) -> int:
         """Ten of each class."""
         return 10 * self.classes
-
-    def is_present(self, data_dir: Path) -> bool:
-        """Whether the folder is there."""
-        return self.train_size > 0
 
     def load(self, data_dir: Path) -> Dataset:
         """Read every image."""

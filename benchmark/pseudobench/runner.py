@@ -169,14 +169,14 @@ class Runner:
 
 
 def in_waves(specs: Sequence[RunSpec]) -> list[RunSpec]:
-    """The first run of each dataset, label count and seed, then the second of each, and so on.
+    """The first of the runs that begin with the same network, then the second of each such group, and so on.
 
-    Those of one seed begin with the same network: side by side, all but one would wait until it is trained.
+    Side by side, all but one of a group would wait until its network is trained.
     """
     seen: Counter[tuple[Any, ...]] = Counter()
     places = []
     for spec in specs:
-        group = (spec.dataset, spec.labels, spec.seed)
+        group = (spec.dataset, spec.labels, spec.seed, spec.trains_on, spec.policy == "held-out")
         places.append(seen[group])
         seen[group] += 1
     return [specs[place] for place in sorted(range(len(specs)), key=places.__getitem__)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -121,3 +123,17 @@ def test_fakes_have_the_shapes_of_the_real_ones():
     assert fake_sets(estimate).mask.shape == (7, 3)
     assert fake_dataset(30, 10).train_images.shape == (30, 1, 8, 8)
     assert isinstance(PseudoLabels(fake_sets(estimate).mask), PseudoLabels)
+
+
+def test_fakes_are_fixtures_for_whoever_wants_them(tmp_path):
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["pseudobench.testing.fixtures"]\n')
+    (tmp_path / "test_it.py").write_text(
+        "def test_it(fake_pool, fake_context, fake_estimate, fake_labels, fake_sets, fake_folds, fake_dataset):\n"
+        "    shape = (len(fake_pool), fake_context.classes)\n"
+        "    assert shape == fake_estimate.probs.shape == fake_labels.target.shape == fake_sets.mask.shape\n"
+        "    assert fake_folds[0].rest is fake_pool\n"
+        "    assert fake_dataset.classes == 5\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout

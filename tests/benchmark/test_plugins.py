@@ -364,3 +364,12 @@ def test_bundled_plugins_add_no_commands():
     ours = [info for info in load_plugins().infos.values() if info.distribution == "pseudobench"]
     assert len(ours) > 5
     assert not any("bench_commands" in info.hooks for info in ours)
+
+
+def test_what_the_package_offers_is_there():
+    import pseudobench
+
+    assert set(pseudobench.__all__) == set(pseudobench._MODULES)
+    assert all(getattr(pseudobench, name) is not None for name in pseudobench.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = pseudobench.nonsense

@@ -11,7 +11,7 @@ from pseudobench.errors import BenchError
 from pseudobench.experiment import SHORT
 from pseudobench.parameters import Value
 from pseudobench.registry import Registry
-from pseudobench.spec import RunSpec, resolve
+from pseudobench.spec import RunSpec, flat, resolve
 
 _FLAGS = {setting: "--" + key.replace("_", "-") for key, setting in SHORT.items()}
 
@@ -46,13 +46,11 @@ def _settings(spec: RunSpec, registry: Registry) -> tuple[dict[str, Value], str]
 
     Besides what the user had set that is every default which has changed since.
     """
-    held = {f"{group}.{name}": value for group, values in spec.settings.items() for name, value in values.items()}
+    held = flat(spec.settings)
     said = dict(spec.overrides)
     try:
         now = _resolved(spec, said, registry)
-        defaults = {
-            f"{group}.{name}": value for group, values in now.settings.items() for name, value in values.items()
-        }
+        defaults = flat(now.settings)
         said |= {key: value for key, value in held.items() if key not in defaults or defaults[key] != value}
         now = _resolved(spec, said, registry)
     except BenchError as error:

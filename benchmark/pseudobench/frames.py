@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pseudobench.errors import BenchError, BenchWarning
+from pseudobench.errors import BenchError, BenchWarning, one_line
 from pseudobench.parameters import suggest
+from pseudobench.spec import flat
 
 if TYPE_CHECKING:
     from pseudobench.columns import Column
-    from pseudobench.registry import Registry
+    from pseudobench.registry import Entry, Registry
 
 #: Where runs are comparable: methods that differ in nothing of this meet the same images, network and compute.
 PLACE = ("dataset", "evaluated on", "labels", "backbone", "preset")
@@ -30,7 +31,7 @@ _SHARED = ("recipe.", "network.")
 
 def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFrame:
     """One row per record: identity, status and the raw value of every column."""
-    columns = [entry.component for entry in registry.of("columns")]
+    entries = registry.of("columns")
     rows, specs = [], []
     for record in records:
         spec = record["spec"]
@@ -49,13 +50,13 @@ def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFr
                 "split": _split(record),
                 "status": record["status"],
                 "error": (record["error"] or {}).get("message"),
-                **{column.name: _read(column, record) for column in columns},
+                **{entry.name: _read(entry, record) for entry in entries},
             }
         )
         specs.append(spec)
     for row, (training, text) in zip(rows, settings_texts(rows, specs), strict=True):
         row |= {"training": training, "settings": text}
-    return pd.DataFrame(rows, columns=[*ABOUT, *(column.name for column in columns)])
+    return pd.DataFrame(rows, columns=[*ABOUT, *(entry.name for entry in entries)])
 
 
 def judged_by(runs: pd.DataFrame) -> str:
@@ -120,7 +121,7 @@ def settings_texts(rows: Sequence[Mapping[str, Any]], specs: Sequence[Mapping[st
 
 def flatten(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that a run's method and settings are: ``recipe.lr``, ``ups.tau_p``, ..., ``selector``."""
-    settings = {f"{group}.{name}": value for group, held in spec["settings"].items() for name, value in held.items()}
+    settings = flat(spec["settings"])
     return {**settings, **spec["stages"], "trains on": spec["trains_on"]}
 
 
@@ -142,12 +143,12 @@ def plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-def _read(column: Column, record: Mapping[str, Any]) -> float:
+def _read(entry: Entry, record: Mapping[str, Any]) -> float:
     try:
-        value = column.read(record) if record["rounds"] else None
+        value = entry.component.read(record) if record["rounds"] else None
         return math.nan if value is None else float(value)
     except Exception as error:  # a plugin's column: the table goes on without it
-        message = f"column {column.name!r} can't read {record['run_id']}: {type(error).__name__}: {error}"
+        message = f"column {entry.name!r} of {entry.owner} can't read {record['run_id']}: {one_line(error)}"
         warnings.warn(message, BenchWarning, stacklevel=2)
         return math.nan
 

@@ -68,8 +68,7 @@ class RunSpec:
 def choices_of(spec: RunSpec) -> dict[str, Value]:
     """Every choice of a run by name, as trackers log them: ``method``, ``ups.tau_p``."""
     names = ("dataset", "labels", "method", "seed", "backbone", "preset", "evaluates_on")
-    settings = {f"{group}.{name}": value for group, held in spec.settings.items() for name, value in held.items()}
-    return {name: getattr(spec, name) for name in names} | settings
+    return {name: getattr(spec, name) for name in names} | flat(spec.settings)
 
 
 def resolve(
@@ -99,9 +98,9 @@ def resolve(
         if key.partition(".")[0] not in groups:
             raise BenchError(f"method {method!r} sets {key}, but has no {key.partition('.')[0]!r}")
     _apply(values, groups, chosen.settings)
-    before = _flat(values)
+    before = flat(values)
     _apply(values, groups, settings or {})
-    overrides = {key: value for key, value in _flat(values).items() if value != before[key]}
+    overrides = {key: value for key, value in flat(values).items() if value != before[key]}
     _check_stages(registry, chosen, values, task_of(source))
     _check_network(values["network"], values["recipe"])
     check_labels(source, budget, chosen, values.get("calibration"), validation=validation)
@@ -145,7 +144,8 @@ def _apply(values: dict[str, dict[str, Value]], groups: dict[str, Any], layer: M
             values[group].update(checked(group, groups[group], {name: value}))
 
 
-def _flat(values: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:
+def flat(values: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:
+    """Settings by their whole names, ``group.parameter``."""
     return {f"{group}.{name}": value for group, held in values.items() for name, value in held.items()}
 
 

@@ -73,17 +73,18 @@ def _rising(probs: Tensor, largest: int | None = None) -> Tensor:
     """
     if probs.device.type != "cpu":
         return probs.sort(dim=1).values[:, -(largest or probs.shape[1]) :]
-    threads = torch.get_num_threads()
-    if threads == 1:
-        return torch.from_numpy(_rising_rows(probs.numpy(), largest))
-    parts = np.array_split(probs.numpy(), threads)
-    return torch.from_numpy(np.concatenate(list(_sorters(threads).map(_rising_rows, parts, repeat(largest)))))
+    threads, kept = torch.get_num_threads(), largest or probs.shape[1]
+    rows = np.array(probs.numpy())
+    list(_sorters(threads).map(_sort_rows, np.array_split(rows, threads), repeat(kept)))
+    return torch.from_numpy(rows[:, -kept:])
 
 
-def _rising_rows(rows: np.ndarray, largest: int | None) -> np.ndarray:
-    if largest is not None and 4 * largest < rows.shape[1]:
-        rows = np.partition(rows, -largest, axis=1)[:, -largest:]
-    return np.sort(rows, axis=1)[:, -(largest or rows.shape[1]) :]
+def _sort_rows(rows: np.ndarray, kept: int) -> None:
+    """Sort in place, at least the largest ``kept`` of each row."""
+    if 4 * kept < rows.shape[1]:
+        rows.partition(-kept, axis=1)
+        rows = rows[:, -kept:]
+    rows.sort(axis=1)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ DEFAULT_METHODS = ("supervised", "pl", "ups", "ups-raps")
 
 @dataclass(frozen=True)
 class Experiment:
-    """What to run: every method on every dataset with every label count and seed."""
+    """What to run: every method on every dataset with every label count and seed; or, if it has arms, those of each."""
 
     methods: tuple[str, ...] = DEFAULT_METHODS
     datasets: tuple[str, ...] = ("digits",)
@@ -31,6 +31,7 @@ class Experiment:
     validation: bool = False
     settings: Mapping[str, Value] = field(default_factory=dict)
     results: str | None = None
+    arms: tuple[Experiment, ...] = ()
 
     @property
     def weights(self) -> str | None:
@@ -39,7 +40,9 @@ class Experiment:
         return None if text is None or text == "none" else str(text)
 
     def specs(self, registry: Registry) -> list[RunSpec]:
-        """The runs, seed by seed, so that every method has a result early."""
+        """The runs, each once, seed by seed, so that every method has a result early."""
+        if self.arms:
+            return list({spec.run_id: spec for arm in self.arms for spec in arm.specs(registry)}.values())
         check_settings(registry, list(self.methods), self.settings)
         settings = dict(self.settings)
         if self.weights is not None:
@@ -119,7 +122,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Value]:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """The keys of an experiment file. They are those of the command line; ``[set]`` holds the settings."""
+    """The keys of an experiment file: those of the command line, a table ``[set]`` of settings, and ``[[arms]]``."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -162,7 +165,34 @@ SHORT = {
 
 
 def experiment_from(*layers: Mapping[str, Any]) -> Experiment:
-    """An experiment from the keys of a file, of the command line, or of `pseudobench.run`; later layers win."""
+    """An experiment from the keys of a file, of the command line, or of `pseudobench.run`; later layers win.
+
+    ``arms`` are tables of keys: each is an experiment of its own, with the layer's keys where it has none.
+    """
+    bare = [{key: value for key, value in layer.items() if key != "arms"} for layer in layers]
+    arms = [
+        _experiment(*bare[: place + 1], _arm(arm), *bare[place + 1 :])
+        for place, layer in enumerate(layers)
+        for arm in _tables(layer.get("arms", []))
+    ]
+    return replace(_experiment(*bare), arms=tuple(arms))
+
+
+def _tables(arms: Any) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(arms, list) or not all(isinstance(arm, Mapping) for arm in arms):
+        raise BenchError("arms: tables, each below a line [[arms]]")
+    return arms
+
+
+def _arm(arm: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in ("results", "weights"):
+        if key in arm:
+            raise BenchError(f"{key!r} is for all arms alike: put it above the first [[arms]]")
+    return arm
+
+
+def _experiment(*layers: Mapping[str, Any]) -> Experiment:
+    """An experiment without arms from its layers of keys."""
     parts: dict[str, Any] = {}
     settings: dict[str, Value] = {}
     for layer in layers:
@@ -171,7 +201,7 @@ def experiment_from(*layers: Mapping[str, Any]) -> Experiment:
         settings |= _flatten(given.pop("set", {}))
         for key, value in given.items():
             if key not in _READERS:
-                raise BenchError(f"unknown key {key!r}{suggest(key, [*_READERS, *SHORT, 'set'])}")
+                raise BenchError(f"unknown key {key!r}{suggest(key, [*_READERS, *SHORT, 'set', 'arms'])}")
             try:
                 parts[key] = _READERS[key](value)
             except TypeError:

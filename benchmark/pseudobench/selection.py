@@ -50,14 +50,17 @@ def balance(positive: Tensor, estimate: Estimate, floor: int) -> Tensor:
 
     The surest are the least uncertain and, among equals (set sizes are often equal), the most probable.
     """
-    keep = max(floor, int(positive.sum(0).min()))
-    probable = estimate.probs.sort(dim=0, descending=True, stable=True).indices
-    uncertainty = estimate.uncertainty.masked_fill(~positive, torch.inf).gather(0, probable)
-    order = probable.gather(0, uncertainty.sort(dim=0, stable=True).indices)
-    place = torch.empty_like(order).scatter_(
-        0, order, torch.arange(len(order), device=order.device)[:, None].expand_as(order)
-    )
-    return positive & (place < keep)
+    counts = positive.sum(0)
+    keep = max(floor, int(counts.min()))
+    rows, classes = positive.nonzero(as_tuple=True)
+    # Class by class, the surest first; only positives are sorted, not every sample in every class.
+    order = estimate.probs[positive].sort(descending=True, stable=True).indices
+    order = order[estimate.uncertainty[positive][order].sort(stable=True).indices]
+    order = order[classes[order].sort(stable=True).indices]
+    first = counts.cumsum(0) - counts
+    place = torch.arange(len(order), device=order.device) - first[classes[order]]
+    kept = order[place < keep]
+    return torch.zeros_like(positive).index_put_((rows[kept], classes[kept]), positive.new_ones(()))
 
 
 def either(positive: Tensor, negative: Tensor) -> Selection:

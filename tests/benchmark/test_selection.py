@@ -116,6 +116,22 @@ def test_balancing_breaks_ties_by_probability_not_by_place():
     assert kept[:, 0].nonzero()[:, 0].tolist() == [1]
 
 
+@given(seed=st.integers(0, 10_000), n=st.integers(0, 60), floor=st.integers(1, 8))
+@settings(max_examples=60, deadline=None)
+def test_balancing_is_sorting_each_class_by_itself(seed, n, floor):
+    generator = torch.Generator().manual_seed(seed)
+    positive = torch.rand(n, 4, generator=generator) < 0.4
+    probs = torch.randint(3, (n, 4), generator=generator) / 4  # so few values that many are equal
+    uncertainty = torch.randint(3, (n, 4), generator=generator) / 4
+    keep = max(floor, min(positive.sum(0).tolist()))
+    expected = torch.zeros(n, 4, dtype=torch.bool)
+    for class_ in range(4):
+        rows = [row for row in range(n) if positive[row, class_]]
+        rows.sort(key=lambda row, c=class_: (float(uncertainty[row, c]), -float(probs[row, c]), row))
+        expected[rows[:keep], class_] = True
+    assert torch.equal(selection.balance(positive, Estimate(probs, uncertainty), floor), expected)
+
+
 def test_balancing_ends_after_its_rounds():
     estimate, _ = random_case(3, n=400, sharpness=6)
     labels = HardThreshold().label(estimate, None, CONTEXT)

@@ -91,6 +91,29 @@ def test_experiment_files_hold_the_keys_of_the_command_line(tmp_path, registry):
     assert [each.overrides["ups.tau_p"] for each in narrowed.specs(registry)] == [0.9, 0.9]
 
 
+def test_arms_are_experiments_with_the_keys_of_the_file_where_they_have_none(tmp_path, registry):
+    path = tmp_path / "e.toml"
+    path.write_text(
+        'methods = ["ups", "ups-raps"]\nseeds = 2\nresults = "here"\n[set]\nrecipe.lr = 0.05\n'
+        "[[arms]]\n"
+        '[[arms]]\nmethods = ["ups-raps"]\ncalibration = "cross"\nset.raps.alpha = 0.2\n'
+        '[[arms]]\nmethods = ["ups"]\nset.recipe.lr = 0.01\n'
+        '[[arms]]\nmethods = ["ups"]\nseeds = 3\n'
+    )
+    experiment = experiment_from(read_file(path))
+    assert experiment.results == "here"
+    found = [(spec.method, spec.seed, spec.overrides) for spec in experiment.specs(registry)]
+    cross = {"recipe.lr": 0.05, "raps.alpha": 0.2, "calibration.policy": "cross"}
+    assert found == [
+        *((method, seed, {"recipe.lr": 0.05}) for seed in (0, 1) for method in ("ups", "ups-raps")),
+        *(("ups-raps", seed, cross) for seed in (0, 1)),
+        *(("ups", seed, {"recipe.lr": 0.01}) for seed in (0, 1)),
+        ("ups", 2, {"recipe.lr": 0.05}),  # seeds 0 and 1 are the first arm's already
+    ]
+    narrowed = experiment_from(read_file(path), {"seeds": "7,", "set": {"recipe.lr": 0.02}}).specs(registry)
+    assert {(spec.seed, spec.overrides["recipe.lr"]) for spec in narrowed} == {(7, 0.02)}
+
+
 def test_the_command_line_wins_over_the_file():
     layers = ({"set": {"calibration": {"policy": "train"}}}, {"calibration": "cross"})
     assert experiment_from(*layers).settings["calibration.policy"] == "cross"
@@ -110,6 +133,9 @@ def test_the_command_line_wins_over_the_file():
         ("methods = 3", "methods = 3: not a value"),
         ("set = 3", "set = 3: a table"),
         ("validation = 'no'", "validation = 'no': not a value"),
+        ("arms = 3", r"arms: tables, each below a line \[\[arms\]\]"),
+        ("[[arms]]\nmethds = 'ups'", "did you mean 'methods'"),
+        ("[[arms]]\nresults = 'here'", "'results' is for all arms alike"),
     ],
 )
 def test_bad_experiment_files(tmp_path, content, message):

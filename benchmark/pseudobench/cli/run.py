@@ -130,8 +130,9 @@ def command(
     A composition takes the estimator `softmax` and the labeler `hard` if it names none, and with sets the scaling of
     its set predictor (`platt` for raps; name `unscaled` to do without).
 
-    What is said here wins over FILE, an experiment in TOML with the same keys (and a table [set]). A run whose
-    record is finished is not run again. Every run writes its record after each round.
+    What is said here wins over FILE, an experiment in TOML with the same keys, a table [set] of parameters, and tables
+    [[arms]] for experiments of several parts, each with keys of its own. A run whose record is finished is not run
+    again. Every run writes its record after each round.
     """
     from pseudobench import console, progress
 

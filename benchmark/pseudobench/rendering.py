@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from pseudobench.grids import Grid, Shown
@@ -35,6 +36,10 @@ _LATEX = {
 }
 
 
+#: A hyphen before a number, at the start of a cell or after a space.
+_MINUS = re.compile(r"(?<!\S)-(?=\d)")
+
+
 def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it is."""
     return "".join(_LATEX.get(sign, sign) for sign in text)
@@ -44,7 +49,7 @@ def to_latex(grid: Grid) -> str:
     """A LaTeX table; needs the package booktabs."""
 
     def shown(cell: Shown) -> str:
-        text = escape_latex(cell.text)
+        text = _MINUS.sub("$-$", escape_latex(cell.text))
         return {"best": rf"{{\boldmath\textbf{{{text}}}}}", "near": rf"{text}\,\textdagger{{}}", "": text}[cell.mark]
 
     lines = [r"\begin{table}", r"\centering"]

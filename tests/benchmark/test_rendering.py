@@ -50,6 +50,13 @@ def test_latex_has_booktabs_groups_and_marks():
     assert lines[top + 5].endswith(r"& {\boldmath\textbf{1.00 $\pm$ 0.10}} & -- & 2.00\,\textdagger{} & 3.00 \\")
 
 
+def test_latex_has_minus_signs():
+    """Not hyphens, which are shorter; those inside names stay."""
+    row = (Shown("a-1"), Shown("-0.50", "best"), Shown("-1.20 to -0.30"))
+    lines = to_latex(Grid("", ("method", "difference", "interval"), (row,), keys=1)).splitlines()
+    assert r"a-1 & {\boldmath\textbf{$-$0.50}} & $-$1.20 to $-$0.30 \\" in lines
+
+
 @given(st.text(alphabet=st.characters(max_codepoint=127, exclude_categories=["Cc"])))
 def test_latex_prints_text_as_it_is(text):
     """Undone command by command, the text is there again, and no sign with a meaning is left outside a command."""

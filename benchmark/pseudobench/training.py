@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Networks:
     """What a round trained: the network, one for each fold left out in cross calibration, and an ensemble's others.
 
-    ``work`` says how many were trained, how many came from the cache, and the seconds that saved.
+    Those of folds are members of the ensemble too, so that it costs nothing under cross calibration. ``work`` says how many were trained, how many came from the cache, and the seconds that saved.
     """
 
     main: nn.Module
@@ -44,7 +44,7 @@ def train_networks(run: Run, selection: Selection | None, round_: int, *, last: 
     After the ``last`` round nothing is chosen any more, so one network is enough.
     """
     folds = [] if last else run.fold_indices
-    others = 0 if last else run.members - 1
+    others = 0 if last else max(run.members - 1 - len(folds), 0)
     # What is left out, and what tells the network's seeds from the others': neither folds nor members move the others.
     plan: list[tuple[tuple[int, ...], tuple[str | int, ...]]] = [((), (0,))]
     plan += [(held, (fold,)) for fold, held in enumerate(folds, 1)]
@@ -56,7 +56,7 @@ def train_networks(run: Run, selection: Selection | None, round_: int, *, last: 
     saved = [seconds for _, seconds in trained if seconds is not None]
     work = {"trained": len(trained) - len(saved), "reused": len(saved), "saved_seconds": sum(saved)}
     networks = tuple(network for network, _ in trained)
-    return Networks(networks[0], networks[1 : 1 + len(folds)], networks[1 + len(folds) :], work)
+    return Networks(networks[0], networks[1 : 1 + len(folds)], networks[1 : run.members], work)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class Ensemble:
     """A deep ensemble: mean and deviation over networks from different seeds (Lakshminarayanan et al. 2017).
 
     Every round trains ``networks`` of them, on the same labels. The first is the one that is evaluated, as for every
-    other method.
+    other method. Under cross calibration the networks of the folds are the others, as far as there are any.
     """
 
     name: ClassVar[str] = "ensemble"

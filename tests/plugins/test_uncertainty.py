@@ -113,10 +113,14 @@ def test_an_ensemble_is_trained_in_every_round_but_the_last(tmp_path, registry):
     assert rounds[0]["test"] == alone[0]["test"]  # what is evaluated is the first of them, as for every method
 
 
-def test_folds_and_members_are_networks_of_their_own(tmp_path, registry):
-    settings = {"calibration.policy": "cross", "calibration.folds": 2, "ensemble.networks": 2}
-    rounds = rounds_of(tmp_path, registry, "ensemble+raps+set-argmax+ups", **settings)
-    assert [each["work"]["trained"] for each in rounds] == [4, 4, 1]
+@pytest.mark.parametrize(("networks", "trained"), [(2, 3), (3, 3), (5, 5)])
+def test_networks_of_folds_are_members_of_an_ensemble(tmp_path, registry, networks, trained):
+    """The main network and two of folds; more are trained only if the ensemble is larger than that."""
+    cross = {"calibration.policy": "cross", "calibration.folds": 2}
+    rounds = rounds_of(tmp_path, registry, "ensemble+raps+set-argmax+ups", **cross, **{"ensemble.networks": networks})
+    assert [each["work"]["trained"] for each in rounds] == [trained, trained, 1]
+    dropout = rounds_of(tmp_path, registry, "mc-dropout+raps+set-argmax+ups", **cross)
+    assert rounds[0]["test"] == dropout[0]["test"]
 
 
 def test_views_are_taken_of_images_alone(tmp_path, registry):

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Networks:
     """What a round trained: the network, one for each fold left out in cross calibration, and an ensemble's others.
 
-    Those of folds are members of the ensemble too, so that it costs nothing under cross calibration. ``work`` says how many were trained, how many came from the cache, and the seconds that saved.
+    Those of folds are members of the ensemble too, so that it costs nothing under cross calibration. ``work`` says how
+    many were trained, how many came from the cache, and the seconds that saved.
     """
 
     main: nn.Module

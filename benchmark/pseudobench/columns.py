@@ -63,6 +63,13 @@ def _temperature(record: Record) -> float | None:
     return value
 
 
+def _other(record: Record) -> float | None:
+    """Share of the pool whose label is not the estimate's most probable class; samples without a label do not count."""
+    selection = last_round(record).get("selection") or {}
+    count = selection.get("not_argmax")
+    return None if count is None or not selection["pool"] else count / selection["pool"]
+
+
 def _least_covered(record: Record) -> float | None:
     found = (last_round(record).get("selection") or {}).get("test_class_coverage") or []
     return min((share for share in found if share is not None), default=None)
@@ -148,6 +155,7 @@ COLUMNS = (
         100,
         1,
     ),
+    Column("other-label", "pool samples labeled with another class than the most probable, %", _other, None, 100, 1),
     Column("temperature", "temperature of Platt scaling", _temperature),
     Column("seconds", "wall-clock seconds of the run", lambda record: record.get("seconds"), False, digits=1),
 )

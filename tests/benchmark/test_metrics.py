@@ -7,6 +7,7 @@ import torch
 from torchmetrics.functional.classification import multiclass_calibration_error
 
 from pseudobench import metrics
+from pseudobench.columns import COLUMNS
 
 
 def case(n=500, classes=7):
@@ -43,3 +44,12 @@ def test_share_of_nothing_is_not_a_number_but_none():
     none = torch.zeros(2, 2, dtype=torch.bool)
     assert metrics.share(none, none) is None
     assert metrics.share(none, ~none) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("selection", "shown"),
+    [({"pool": 8, "not_argmax": 2}, 0.25), ({"pool": 8, "not_argmax": None}, None), ({"pool": 0}, None), (None, None)],
+)
+def test_labels_that_differ_from_the_most_probable_class_are_a_share_of_the_pool(selection, shown):
+    column = next(each for each in COLUMNS if each.name == "other-label")
+    assert column.read({"rounds": [{"selection": selection}]}) == shown

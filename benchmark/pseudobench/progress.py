@@ -28,7 +28,10 @@ def _outcome(record: Mapping[str, Any]) -> str:
     if record["status"] != "done":
         return f"FAILED: {record['error']['message']}"
     last = record["rounds"][-1]
-    return f"{_measured(last)}, {last['round'] + 1} trainings, {record['seconds']:.1f} s"
+    work = [round_.get("work") or {} for round_ in record["rounds"]]
+    trained, reused = (int(sum(each.get(key, 0) for each in work)) for key in ("trained", "reused"))
+    networks = f"{trained} network{'s' * (trained != 1)} trained" + (f", {reused} reused" if reused else "")
+    return f"{_measured(last)}, {networks}, {record['seconds']:.1f} s"
 
 
 def _measured(round_: Mapping[str, Any]) -> str:

@@ -7,17 +7,16 @@ sorted probabilities alone decide its size, and the mask follows by comparing wi
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from functools import cache
-from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from pseudobench.parallel import by_rows
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from torch import Tensor
 
@@ -69,33 +68,22 @@ def ranked_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int, ranks_: int 
 def _rising(probs: Tensor, largest: int | None = None) -> Tensor:
     """Each row from low to high, or its ``largest`` alone, ``[n, C]`` or ``[n, largest]``.
 
-    On the CPU by NumPy, which sorts values alone several times faster than torch, on as many cores as torch would take.
+    On the CPU by NumPy, which sorts values alone several times faster than torch.
     """
+    kept = largest or probs.shape[1]
     if probs.device.type != "cpu":
-        return probs.sort(dim=1).values[:, -(largest or probs.shape[1]) :]
-    threads, kept = torch.get_num_threads(), largest or probs.shape[1]
+        return probs.sort(dim=1).values[:, -kept:]
     rows = np.array(probs.numpy())
-    list(_sorters(threads).map(_sort_rows, np.array_split(rows, threads), repeat(kept)))
-    return torch.from_numpy(rows[:, -kept:])
-
-
-def _sort_rows(rows: np.ndarray, kept: int) -> None:
-    """Sort in place, at least the largest ``kept`` of each row."""
     if 4 * kept < rows.shape[1]:
         rows.partition(-kept, axis=1)
         rows = rows[:, -kept:]
     rows.sort(axis=1)
-
-
-@cache
-def _sorters(threads: int) -> ThreadPoolExecutor:
-    """Threads to sort in: NumPy lets go of the interpreter while it sorts."""
-    return ThreadPoolExecutor(threads, "sort")
+    return torch.from_numpy(rows[:, -kept:])
 
 
 def label_scores(probs: Tensor, labels: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
     """Eq. 2's score of each sample's own label, ``[n]``: what calibration takes the quantile of."""
-    return torch.cat([_label_scores(p, y, draws, lam, k_reg) for p, y, draws in _chunks(probs, labels, u)])
+    return by_rows(lambda p, y, draws: _label_scores(p, y, draws, lam, k_reg), probs, labels, u)
 
 
 def _label_scores(probs: Tensor, labels: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
@@ -121,16 +109,6 @@ def own_scores(scores: Tensor, labels: Tensor) -> Tensor:
     return scores.masked_fill(~labels, -math.inf).amax(1)
 
 
-#: Probabilities to work on at a time: few enough to stay in the processor's cache, enough for its cores.
-_CHUNK = 1 << 19
-
-
-def _chunks(probs: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """Some rows of each at a time."""
-    rows = max(1, _CHUNK // probs.shape[1])
-    return zip(*(torch.split(tensor, rows) for tensor in (probs, *others)), strict=True)
-
-
 def class_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
     """Eq. 2's score of every class, ``[n, C]`` in class order."""
     order = probs.sort(dim=1, descending=True, stable=True).indices
@@ -140,7 +118,7 @@ def class_scores(probs: Tensor, u: Tensor, lam: float, k_reg: int) -> Tensor:
 
 def set_mask(probs: Tensor, u: Tensor, tau: float, lam: float, k_reg: int) -> Tensor:
     """Eq. 2: the classes whose score is at most ``tau``, ``bool [n, C]``. Sets may be empty."""
-    return torch.cat([_set_mask(p, draws, tau, lam, k_reg) for p, draws in _chunks(probs, u)])
+    return by_rows(lambda p, draws: _set_mask(p, draws, tau, lam, k_reg), probs, u)
 
 
 def _set_mask(probs: Tensor, u: Tensor, tau: float, lam: float, k_reg: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -85,7 +86,8 @@ class Table:
 
 def summarize(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
     """A row for each method, with a column for each of ``columns`` that has any value; failures are counted."""
-    arms, shown = _arms(runs, columns)
+    held, shown = _arms(runs, columns)
+    arms, shared = _without_shared(held)
     cells, verdicts = _cells(arms, shown)
     keys = _keys(arms, IDENTITY)
     rows = tuple(
@@ -97,26 +99,27 @@ def summarize(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
         )
         for place, arm in enumerate(arms)
     )
-    return Table(_caption(arms, keys), reading(arms, verdicts), keys, tuple(map(Heading, shown)), rows)
+    return Table(_caption(arms, keys, shared), reading(arms, verdicts), keys, tuple(map(Heading, shown)), rows)
 
 
 def pivot(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
     """A row for each method, and for each dataset and label count (and whatever else varies) the ``columns``."""
-    arms, shown = _arms(runs, columns)
+    held, shown = _arms(runs, columns)
+    arms, shared = _without_shared(held)
     shown = shown or list(columns)  # nothing has finished, and that is what there is to see
     cells, verdicts = _cells(arms, shown)
     places = _in_order({arm.place for arm in arms})
     groups = dict(zip(places, _groups(places), strict=True))
     everywhere = {place: _only({arm.identity["settings"] for arm in arms if arm.place == place}) for place in places}
     # What a place has everywhere is no matter of its rows: it is said of the place.
-    own = [arm if everywhere[arm.place] is None else _without_settings(arm) for arm in arms]
+    own = [arm if everywhere[arm.place] is None else _with_settings(arm, "") for arm in arms]
     keys = _keys(own, ("calibration", "settings", "method"))
-    rows: dict[tuple[str, ...], dict[str, int]] = {}
+    rows: dict[tuple[str, ...], dict[str, int]] = {}  # by identity and group, the arm
     for place, arm in enumerate(own):
         rows.setdefault(tuple(arm.identity[key] for key in keys), {})[groups[arm.place]] = place
     headings = tuple(Heading(column, group) for group in groups.values() for column in shown)
-    caption = {key: value for key, value in _caption(arms, keys).items() if key not in ("dataset", "labels")}
-    said = [f"{groups[place]}: {text}" for place, text in everywhere.items() if text and "settings" not in caption]
+    caption = {key: value for key, value in _caption(own, keys, shared).items() if key not in ("dataset", "labels")}
+    said = [f"{groups[place]}: {text}" for place, text in everywhere.items() if text]
     return Table(
         caption,
         (*reading(arms, verdicts), *said),
@@ -125,11 +128,11 @@ def pivot(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
         tuple(
             Row(
                 identity,
-                tuple(cells[held[each.group]][each.column.name] if each.group in held else None for each in headings),
-                sum(arms[place].done for place in held.values()),
-                sum(arms[place].missing for place in held.values()),
+                tuple(cells[found[each.group]][each.column.name] if each.group in found else None for each in headings),
+                sum(arms[place].done for place in found.values()),
+                sum(arms[place].missing for place in found.values()),
             )
-            for identity, held in rows.items()
+            for identity, found in rows.items()
         ),
         pivoted=True,
     )
@@ -177,16 +180,26 @@ def _shared(arms: Sequence[Arm], key: str) -> str | None:
     return _only(values)
 
 
-def _without_settings(arm: Arm) -> Arm:
-    return replace(arm, identity={**arm.identity, "settings": ""})
+def _without_shared(arms: Sequence[Arm]) -> tuple[list[Arm], str]:
+    """The arms without the settings that they all have, and those settings: they are said once, in the caption."""
+    split = [re.split(r", (?=[\w. -]+=)", arm.identity["settings"]) for arm in arms]
+    shared = [each for each in split[0] if all(each in others for others in split)]
+    own = [", ".join(each for each in settings if each not in shared) for settings in split]
+    return [_with_settings(arm, text) for arm, text in zip(arms, own, strict=True)], ", ".join(shared)
+
+
+def _with_settings(arm: Arm, text: str) -> Arm:
+    return replace(arm, identity={**arm.identity, "settings": text})
 
 
 def _only(values: set[str]) -> str | None:
     return next(iter(values)) if len(values) == 1 else None
 
 
-def _caption(arms: Sequence[Arm], keys: Sequence[str]) -> dict[str, str]:
+def _caption(arms: Sequence[Arm], keys: Sequence[str], settings: str) -> dict[str, str]:
     shared = {key: _shared(arms, key) for key in IDENTITY if key not in keys}
+    # By another name where rows have settings of their own.
+    shared["shared settings" if "settings" in keys else "settings"] = settings
     return {key: value for key, value in shared.items() if value}
 
 

@@ -178,6 +178,25 @@ def test_settings_of_a_whole_dataset_are_said_of_it_and_not_of_its_rows(bench):
     assert "| method | digits 40 | digits 100 |" in wide
 
 
+@pytest.mark.parametrize("make", [summarize, pivot])
+def test_settings_of_all_rows_are_said_once(registry, make):
+    """And those of some rows, of them; together they are all that was set."""
+    shared = {"recipe.lr": 0.5}
+    groups = [
+        records("pl", around(0.8, 2), settings=shared),
+        records("ups", around(0.8, 2), settings=shared),
+        records("ups", around(0.9, 2), settings={**shared, "ups.tau_p": 0.8}),
+    ]
+    made = table(groups, registry, make=make)
+    assert made.caption["shared settings"] == "recipe.lr=0.5"
+    said = [dict(zip(made.keys, row.identity, strict=True)) for row in made.rows]
+    assert (said[0]["method"], said[0]["settings"]) == ("pl", "")
+    assert sorted(row["settings"] for row in said if row["method"] == "ups") == ["ups.tau_p=0.7", "ups.tau_p=0.8"]
+    alike = table(groups[:2], registry, make=make)
+    assert alike.caption["settings"] == "recipe.lr=0.5"
+    assert "settings" not in alike.keys
+
+
 def test_methods_that_were_trained_differently_say_so(registry):
     """Neither user asked for anything: a default has changed between their runs."""
     groups = [records("pl", [0.9]), records("ups", [0.8])]

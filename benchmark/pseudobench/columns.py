@@ -155,7 +155,7 @@ COLUMNS = (
         100,
         1,
     ),
-    Column("other-label", "pool samples labeled with another class than the most probable, %", _other, None, 100, 1),
+    Column("other-label", "pool samples labeled otherwise than by the estimated argmax, %", _other, None, 100, 1),
     Column("temperature", "temperature of Platt scaling", _temperature),
     Column("seconds", "wall-clock seconds of the run", lambda record: record.get("seconds"), False, digits=1),
 )

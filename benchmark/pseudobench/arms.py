@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,16 @@ class Arm:
     def place(self) -> tuple[str, ...]:
         """Where it is comparable."""
         return tuple(self.identity[key] for key in PLACE)
+
+    @property
+    def settings(self) -> list[str]:
+        """What is said of its settings, one by one."""
+        return [each for each in re.split(r", (?=[\w. -]+=)", self.identity["settings"]) if each]
+
+
+def shared_settings(arms: Sequence[Arm]) -> list[str]:
+    """The settings that all of them have."""
+    return [each for each in arms[0].settings if all(each in arm.settings for arm in arms)]
 
 
 def arms_of(runs: pd.DataFrame, columns: Iterable[str]) -> list[Arm]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pseudobench.arms import Arm, arms_of
+from pseudobench.arms import Arm, arms_of, shared_settings
 from pseudobench.errors import BenchError
 from pseudobench.filters import Record, matching, parse_where
 from pseudobench.frames import PLACE, frame, judged_by, ordered, pick_columns
@@ -98,11 +98,14 @@ def _keeping(records: Iterable[Record], kept: list[Record]) -> Iterator[Record]:
 
 def _name(arm: Arm, arms: Sequence[Arm]) -> str:
     """The method, and where it has several arms in one place what tells this one from them."""
-    if sum(other.place == arm.place and other.identity["method"] == arm.identity["method"] for other in arms) == 1:
-        return arm.identity["method"]
-    calibration = arm.identity["calibration"]
+    method, calibration = arm.identity["method"], arm.identity["calibration"]
+    alike = [other for other in arms if other.place == arm.place and other.identity["method"] == method]
+    if len(alike) == 1:
+        return method
+    shared = shared_settings(alike)
     told = [f"calibration={calibration}"] if calibration != "none" else []
-    return f"{arm.identity['method']} ({', '.join([*told, arm.identity['settings']]).strip(', ') or 'as it comes'})"
+    told += [each for each in arm.settings if each not in shared]
+    return f"{method} ({', '.join(told) or 'as it comes'})"
 
 
 def _compare(arm: Arm, base: Arm, names: tuple[str, str], column: Column) -> Comparison:

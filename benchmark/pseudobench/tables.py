@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pseudobench.arms import Arm, arms_of
+from pseudobench.arms import Arm, arms_of, shared_settings
 from pseudobench.errors import BenchError
 from pseudobench.frames import IDENTITY, PLACE
 from pseudobench.marks import Mark, Verdict, judge, reading
@@ -182,10 +181,9 @@ def _shared(arms: Sequence[Arm], key: str) -> str | None:
 
 def _without_shared(arms: Sequence[Arm]) -> tuple[list[Arm], str]:
     """The arms without the settings that they all have, and those settings: they are said once, in the caption."""
-    split = [re.split(r", (?=[\w. -]+=)", arm.identity["settings"]) for arm in arms]
-    shared = [each for each in split[0] if all(each in others for others in split)]
-    own = [", ".join(each for each in settings if each not in shared) for settings in split]
-    return [_with_settings(arm, text) for arm, text in zip(arms, own, strict=True)], ", ".join(shared)
+    shared = shared_settings(arms)
+    own = [_with_settings(arm, ", ".join(each for each in arm.settings if each not in shared)) for arm in arms]
+    return own, ", ".join(shared)
 
 
 def _with_settings(arm: Arm, text: str) -> Arm:

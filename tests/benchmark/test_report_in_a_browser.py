@@ -33,7 +33,10 @@ def report(tmp_path_factory):
     """Real records of two datasets, and a method whose name would be markup if it could."""
     folder = tmp_path_factory.mktemp("report")
     for seed in (0, 1):
-        for path in [*RESULTS.glob(f"digits/*-s{seed}-*.json"), *RESULTS.glob(f"cifar10-head/*-s{seed}-*.json")]:
+        for path in [
+            *RESULTS.glob(f"digits/*-s{seed}-*.json"),
+            *RESULTS.glob(f"cifar10-head/cifar10-1000-*-s{seed}-*.json"),
+        ]:
             shutil.copy(path, folder)
         path = next(RESULTS.glob(f"digits/*-ups-raps-s{seed}-*.json"))
         record = json.loads(path.read_text())

@@ -119,7 +119,7 @@ def test_columns_sort_both_ways_and_what_has_no_value_stays_last(visit):
         assert 1 < len(known) < len(values)
         assert values == [*known, *[""] * (len(values) - len(known))]
     table.get_by_role("button", name="method", exact=True).click()
-    assert column(table, 0)[:2] == [HOSTILE, "fully-supervised"]
+    assert column(table, 0)[:2] == [HOSTILE, "curriculum"]
 
 
 def test_further_columns_are_shown_on_request_and_the_usual_ones_fit(visit):
@@ -164,6 +164,6 @@ def test_rows_are_filtered_by_text(visit):
 def test_it_can_be_read_without_scripts(browser, report):
     visit = Visit(browser, report, java_script_enabled=False)
     assert visit.page.get_by_label("Filter rows").first.is_hidden()
-    assert visit.page.locator("#digits-40-table tbody tr").count() == 9
+    assert visit.page.locator("#digits-40-table tbody tr").count() == 10
     assert visit.page.locator("figure img").first.is_visible()
     visit.page.context.close()

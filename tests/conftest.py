@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from pseudobench.cli.main import main
-from pseudobench.registry import installed
+from pseudobench.registry.components import installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pseudobench.registry import Registry
+    from pseudobench.registry.components import Registry
 
 REFERENCE = Path(__file__).parent / "reference"
 

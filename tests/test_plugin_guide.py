@@ -11,10 +11,10 @@ from types import ModuleType
 
 import pytest
 
-from pseudobench import hookspecs
-from pseudobench.methods import STAGES
-from pseudobench.plugins import PluginInfo, load_plugins
-from pseudobench.registry import build_registry
+from pseudobench.contracts import hookspecs
+from pseudobench.contracts.kinds import STAGE_KINDS
+from pseudobench.registry.components import build_registry
+from pseudobench.registry.plugins import PluginInfo, load_plugins
 from pseudobench.testing import contract
 
 GUIDE = (Path(__file__).parents[1] / "plugins" / "README.md").read_text(encoding="utf-8")
@@ -36,7 +36,8 @@ def test_examples_are_plugins_that_keep_the_contract(hooks, code):
     registry = build_registry(plugins)
     assert plugins.infos["guide"].error is None
     assert set(plugins.infos["guide"].hooks) == set(hooks.split())
-    for entry in [entry for entry in registry if entry.plugin == "guide" and entry.kind in STAGES.values()]:
+    stages = {kind.name for kind in STAGE_KINDS.values()}
+    for entry in [entry for entry in registry if entry.plugin == "guide" and entry.kind in stages]:
         for check in contract(entry.component, entry.kind):
             check()
 

@@ -10,14 +10,16 @@ from types import ModuleType
 import click
 import pytest
 
+from harness import make_runner
 from pseudobench import hookimpl
 from pseudobench.cli.main import cli
-from pseudobench.experiment import SHORT, experiment_from, parse_settings, read_file
-from pseudobench.networks import check_backbone
-from pseudobench.plugins import PluginInfo, load_plugins
-from pseudobench.registry import build_registry
-from pseudobench.spec import RunSpec, resolve
-from pseudobench.store import Store
+from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.experiments.parsing import SHORT, experiment_from, parse_settings, read_file
+from pseudobench.experiments.resolving import resolve
+from pseudobench.learning.networks import check_backbone
+from pseudobench.registry.components import build_registry
+from pseudobench.registry.plugins import PluginInfo, load_plugins
+from pseudobench.storage.records import Store
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -61,8 +63,6 @@ def test_the_notebook_example_runs(tmp_path, monkeypatch, capsys):
 
 
 def test_the_plugin_example_is_a_plugin(tmp_path):
-    from pseudobench.listeners import Listener
-    from pseudobench.runner import Runner
 
     (example,) = (block for block in blocks("python") if "hookimpl" in block)
     module = ModuleType("readme")
@@ -73,7 +73,7 @@ def test_the_plugin_example_is_a_plugin(tmp_path):
     registry = build_registry(plugins)
     assert not plugins.broken
     spec = resolve(registry, method="top-share", dataset="digits", seed=0, preset="smoke")
-    (record,) = Runner(registry, plugins, Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
+    (record,) = make_runner(tmp_path, registry, plugins).run([spec])
     assert record["rounds"][1]["selection"]["positive_share"] == pytest.approx(0.5, abs=0.01)
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pseudobench.parameters import Value
-from pseudobench.places import place
+from pseudobench.base.paths import cache_folder, data_folder, results_folder
+from pseudobench.contracts.executing import RunnerConfig
+from pseudobench.contracts.parameters import Value
+from pseudobench.experiments.experiment import Experiment
+from pseudobench.experiments.parsing import check_jobs, experiment_from, parse_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pseudobench.protocols import Executor
-
-DEFAULT_RESULTS = "runs"
+    from pseudobench.contracts.protocols import Executor
 
 
 def run(
@@ -46,14 +46,10 @@ def run(
     The arguments are those of ``bench run``, but ``executor`` is an object, such as ``pseudobench_ray.Ray(cpus=2)``.
     Finished runs are read from ``results`` instead of being run again.
     """
-    from pseudobench.cache import Cache
-    from pseudobench.executors import check_jobs
-    from pseudobench.experiment import experiment_from
-    from pseudobench.frames import frame
-    from pseudobench.listeners import Listener
-    from pseudobench.registry import installed
-    from pseudobench.runner import Runner
-    from pseudobench.store import Store
+    from pseudobench.analysis.dataframe import frame
+    from pseudobench.contracts.events import Listener
+    from pseudobench.execution.runner import Runner
+    from pseudobench.registry.components import installed
 
     plugins, registry = installed()
     asked = {
@@ -72,18 +68,40 @@ def run(
         "set": dict(settings or {}),
     }
     experiment = experiment_from(asked)
-    store = Store(results_folder(experiment.results))
-    kept = Cache(cache_folder(cache_dir)) if cache else None
-    places = data_folder(data_dir), device, force, experiment.weights, kept
-    runner = Runner(registry, plugins, store, Listener(), *places, jobs=check_jobs(jobs), executor=executor)
-    return frame(runner.run(experiment.specs(registry)), registry)
+    specs = experiment.specs(registry)
+    config = runner_config(
+        experiment, data_dir=data_dir, cache_dir=cache_dir, cache=cache, device=device, force=force, jobs=jobs
+    )
+    return frame(Runner(config, registry, plugins, Listener(), executor).run(specs), registry)
+
+
+def runner_config(
+    experiment: Experiment,
+    *,
+    data_dir: str | os.PathLike[str] | None,
+    cache_dir: str | os.PathLike[str] | None,
+    cache: bool,
+    device: str,
+    force: bool,
+    jobs: int | None,
+) -> RunnerConfig:
+    """What a runner is told to execute an experiment; folders as given, or as the environment says."""
+    return RunnerConfig(
+        results=results_folder(experiment.results),
+        data=data_folder(data_dir),
+        cache=cache_folder(cache_dir) if cache else None,
+        weights=tuple(experiment.weights_files().items()),
+        device=device,
+        force=force,
+        jobs=check_jobs(jobs),
+    )
 
 
 def load_results(results: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     """One row per run record below the folder: what was run, how it ended, and every column's raw value."""
-    from pseudobench.frames import frame
-    from pseudobench.registry import installed
-    from pseudobench.store import Store
+    from pseudobench.analysis.dataframe import frame
+    from pseudobench.registry.components import installed
+    from pseudobench.storage.records import Store
 
     _, registry = installed()
     return frame(Store(results_folder(results)).records(), registry)
@@ -102,11 +120,10 @@ def compare(
     95 % interval, p-values before and after Holm's correction, and what that ``says``. ``where`` picks runs, such as
     ``{"labels": 40, "ups.tau_p": [0.7, 0.8]}``.
     """
-    from pseudobench.comparisons import compare_records, to_values
-    from pseudobench.experiment import parse_names
-    from pseudobench.filters import matching
-    from pseudobench.registry import installed
-    from pseudobench.store import Store, records_of
+    from pseudobench.analysis.comparisons import compare_records, to_values
+    from pseudobench.analysis.filtering import matching
+    from pseudobench.registry.components import installed
+    from pseudobench.storage.records import Store, records_of
 
     _, registry = installed()
     folders = [results] if results is None or isinstance(results, str | os.PathLike) else list(results)
@@ -116,19 +133,3 @@ def compare(
     }
     records = matching(records_of(Store(results_folder(folder)) for folder in folders), wanted)
     return to_values(compare_records(records, parse_names(methods, "methods"), metric, registry))
-
-
-def results_folder(given: str | os.PathLike[str] | None) -> Path:
-    """Where records are: as given, or PSEUDOBENCH_RESULTS, or ``runs``."""
-    return place(given or os.environ.get("PSEUDOBENCH_RESULTS") or DEFAULT_RESULTS)
-
-
-def data_folder(given: str | os.PathLike[str] | None) -> Path:
-    """Where datasets are: as given, or PSEUDOBENCH_DATA, or ``data``."""
-    return Path(given or os.environ.get("PSEUDOBENCH_DATA") or "data")
-
-
-def cache_folder(given: str | os.PathLike[str] | None) -> Path:
-    """Where what can be computed again is kept: as given, or PSEUDOBENCH_CACHE, or in the user's cache folder."""
-    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return place(given or os.environ.get("PSEUDOBENCH_CACHE") or Path(user) / "pseudobench")

@@ -1,39 +1,5 @@
-"""Mean and deviation over several predictions of the same samples: passes with dropout, networks, or views."""
+"""Tensor maths of estimators, for plugins."""
 
-from __future__ import annotations
+from pseudobench.maths.estimation import estimate_from_samples, moments
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-import torch
-
-from pseudobench.types import SINGLE, Estimate
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from pseudobench.types import Context
-
-
-def moments(probs: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and unbiased standard deviation ``[B, C]`` over the passes of probabilities ``[passes, B, C]``."""
-    deviation = probs.std(0) if probs.shape[1] else probs.sum(0)  # of no samples torch would warn
-    return probs.mean(0), deviation
-
-
-def estimate_from_samples(samples: Iterable[Tensor], negative_temperature: float, context: Context) -> Estimate:
-    """Batches of logits ``[passes, B, C]`` as one estimate of the pool, with a softened one for negatives.
-
-    UPS softens in its single-label code. Where a sample can have several classes Eq. 4 is taken as it is printed.
-    """
-    plain, soft = [], []
-    for logits in samples:
-        plain.append(moments(context.activate(logits)))
-        if context.task == SINGLE:
-            soft.append(moments(context.activate(logits / negative_temperature)))
-    return Estimate(*_joined(plain), Estimate(*_joined(soft)) if soft else None)
-
-
-def _joined(batches: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    mean, deviation = (torch.cat(parts) for parts in zip(*batches, strict=True))
-    return mean, deviation
+__all__ = ["estimate_from_samples", "moments"]

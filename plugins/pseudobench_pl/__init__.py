@@ -16,6 +16,7 @@ class Softmax:
     """One pass without dropout: the network's probabilities, and no uncertainty (zero everywhere)."""
 
     name: ClassVar[str] = "softmax"
+    is_default: ClassVar[bool] = True
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
 
@@ -30,6 +31,7 @@ class HardThreshold:
     """Eq. 3: the pseudo-label is 1 for classes with probability of at least gamma."""
 
     name: ClassVar[str] = "hard"
+    is_default: ClassVar[bool] = True
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
     gamma: float | None = param(
@@ -57,7 +59,8 @@ class Confidence:
     name: ClassVar[str] = "confidence"
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
-    # UPS's own tau_p, so that pl and ups differ by uncertainty and negatives, not by a threshold.
+    # UPS's own tau_p, so that the threshold is no difference between pl and ups. They differ by uncertainty, by
+    # negatives, by class balancing, and by one pass without dropout against the mean of several with it.
     tau: float = param(0.7, "confidence that a pseudo-label needs", low=0, high=1)
 
     def select(
@@ -91,14 +94,16 @@ def bench_selectors() -> list[type[Confidence]]:
 def bench_methods() -> list[Method]:
     """Offer the baselines."""
     return [
-        Method("supervised", "labels only: the budget's labels and nothing else, the floor"),
-        Method("fully-supervised", "every training image with its true label, the ceiling", labels="all"),
+        Method("supervised", "labels only: the budget's labels and nothing else, the floor", is_default=True, rank=0),
+        Method("fully-supervised", "every training image with its true label, the ceiling", labels="all", rank=1),
         Method(
             "pl",
             "plain pseudo-labeling: confident argmax labels",
             estimator="softmax",
             labeler="hard",
             selector="confidence",
+            is_default=True,
+            rank=10,
             reference="Lee, Pseudo-Label: The Simple and Efficient Semi-Supervised Learning Method, 2013",
         ),
     ]

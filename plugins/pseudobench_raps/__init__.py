@@ -183,22 +183,25 @@ def bench_methods() -> list[Method]:
         labeler="set-argmax",
         selector="ups",
         reference=_PAPER,
+        is_default=True,
+        rank=30,
     )
+    reading = replace(paper, is_default=False, rank=31)
     size = replace(
-        paper,
+        reading,
         name="ups-raps-size",
         description="set size as the uncertainty: positives from one-element sets, negatives from up to two",
         estimator="set-size",
         settings={"ups.kappa_p": 1, "ups.kappa_n": 2},
     )
     complement = replace(
-        paper,
+        reading,
         name="ups-raps-complement",
         description="the classes outside the set as negatives",
         settings={"ups.negatives": "complement"},
     )
     singleton = replace(
-        paper,
+        reading,
         name="raps-singleton",
         description="exactly the one-element sets",
         estimator="softmax",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pseudobench.executors import Runner, RunSpec
     from pseudobench_ray import Ray
 
-#: A setup that can be a key: workers keep the runner of the last one.
-Frozen = tuple[tuple[tuple[str, Any], ...], tuple[tuple[str, str], ...]]
 _ray: Any = ray  # some of its functions have no types
 #: Seconds between two looks at what the runs have to say.
 _PAUSE = 0.5
@@ -44,7 +42,7 @@ class Mailbox:
         return taken
 
 
-def work(setup: Frozen, spec: RunSpec, mailbox: Any) -> str | None:
+def work(setup: Setup, spec: RunSpec, mailbox: Any) -> str | None:
     """The task: one run on a worker. Workers are used again, so torch is imported and data loaded once on each."""
 
     _addressed["to"] = mailbox
@@ -60,10 +58,9 @@ def _send(message: Message) -> None:
     _addressed["to"].put.remote(message)
 
 
-@lru_cache(maxsize=1)
-def _runner(setup: Frozen) -> Runner:
-    parts, variables = setup
-    return Setup(dict(parts), dict(variables)).runner(_send)
+@lru_cache(maxsize=1)  # workers keep the runner of the last setup
+def _runner(setup: Setup) -> Runner:
+    return setup.runner(_send)
 
 
 def execute(options: Ray, batch: Batch) -> Iterator[Ended]:
@@ -101,13 +98,12 @@ def _execute(options: Ray, batch: Batch) -> Iterator[Ended]:
     mailbox: Any = ray.remote(Mailbox).options(num_cpus=0, scheduling_strategy=here).remote()
     task: Any = ray.remote(work).options(num_cpus=options.cpus, num_gpus=options.gpus, max_retries=options.retries)
     setup = batch.setup.with_threads(options.cpus)
-    frozen: Frozen = (tuple(setup.parts.items()), tuple(setup.variables.items()))
     waiting, running = deque(batch.specs), dict[Any, Any]()
     while waiting or running:
         room = batch.jobs or 2 * int(_ray.cluster_resources().get("CPU", 1) // options.cpus) + 1
         while waiting and len(running) < room:
             spec = waiting.popleft()
-            running[task.remote(frozen, spec, mailbox)] = spec
+            running[task.remote(setup, spec, mailbox)] = spec
         ray.wait(list(running), num_returns=1, timeout=_PAUSE)
         ended, _ = ray.wait(list(running), num_returns=len(running), timeout=0)
         for message in ray.get(mailbox.take.remote()):

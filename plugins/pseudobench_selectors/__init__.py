@@ -83,6 +83,7 @@ def bench_methods() -> list[Method]:
             estimator="softmax",
             labeler="hard",
             selector="curriculum",
+            rank=40,
             reference="Cascante-Bonilla et al., Curriculum Labeling, AAAI 2021",
         )
     ]

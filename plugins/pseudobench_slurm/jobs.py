@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import submitit
 
 from pseudobench import BenchError, Detached
-from pseudobench.executors import Batch, Ended, Setup, attempt, warnings_sent
-from pseudobench.queue import Queue
+from pseudobench.executors import Batch, End, Ended, JobNotes, Setup, attempt, warnings_sent
 
 if TYPE_CHECKING:
     from pseudobench.executors import RunSpec
@@ -30,12 +29,12 @@ _PAUSES = (1.0, 10.0)
 class Job:
     """What a job does. Submitit calls it, and asks what to do when its time runs out."""
 
-    def __call__(self, setup: Setup, specs: Sequence[RunSpec], queue: Queue) -> None:
+    def __call__(self, setup: Setup, specs: Sequence[RunSpec], notes: JobNotes) -> None:
         """Runs, one after another. Those that are done are not done again."""
         with warnings_sent(_print):
             runner = setup.runner(_print)
             for spec in specs:
-                queue.end(spec.run_id, attempt(runner, spec))
+                notes.put_end(spec.run_id, attempt(runner, spec))
 
     def checkpoint(self, *arguments: Any) -> submitit.helpers.DelayedSubmission:
         """Queued again with the same runs, which go on from their last checkpoint."""
@@ -51,15 +50,15 @@ def _print(message: tuple[Any, ...]) -> None:
 
 def execute(options: Slurm, batch: Batch) -> Iterator[Ended]:
     """Submit, and wait for what was submitted now and before."""
-    queue, cluster = Queue(batch.folder), Cluster(options.cluster)
-    queue.prepare()
-    _forget_old(batch, queue)
-    left = queue.jobs()
+    notes, cluster = JobNotes(batch.folder), Cluster(options.cluster)
+    notes.prepare()
+    _forget_old(batch, notes)
+    left = notes.jobs()
     alive = cluster.alive(left.values())
     known = {spec.run_id: spec for spec in batch.specs}
     queued = {run_id: job for run_id, job in left.items() if run_id in known and job in alive}
-    new = [spec for spec in batch.specs if spec.run_id not in queued and queue.ended(spec.run_id) is None]
-    queued |= cluster.submit(options, batch, queue, new)
+    new = [spec for spec in batch.specs if spec.run_id not in queued and notes.end(spec.run_id) is None]
+    queued |= cluster.submit(options, batch, notes, new)
     if not options.wait:
         raise Detached(
             f"{len(queued)} runs are in the queue; the same command collects them, `bench status` shows them"
@@ -69,22 +68,22 @@ def execute(options: Slurm, batch: Batch) -> Iterator[Ended]:
     while waiting:
         alive = cluster.alive(queued.values())  # before looking for ends: what ends in between is not lost
         for run_id in list(waiting):
-            ended = queue.ended(run_id)
+            ended = notes.end(run_id)
             if ended is None and queued.get(run_id) not in alive:
-                ended = queue.ended(run_id) or (f"its job {queued.get(run_id)} ended without a word; see its log",)
+                ended = notes.end(run_id) or End(f"its job {queued.get(run_id)} ended without a word; see its log")
             if ended is not None:
-                queue.forget(run_id)
-                yield waiting.pop(run_id), ended[0]
+                notes.forget(run_id)
+                yield waiting.pop(run_id), ended.reason
         time.sleep(min(max(_PAUSES[0], (time.monotonic() - started) / 20), _PAUSES[1]) if waiting else 0)
 
 
-def _forget_old(batch: Batch, queue: Queue) -> None:
+def _forget_old(batch: Batch, notes: JobNotes) -> None:
     """Ends of runs that are to be done again: asked for with --force, or their record was taken away."""
     for spec in batch.specs:
-        ended = queue.ended(spec.run_id)
-        gone = ended == (None,) and not (batch.folder / f"{spec.run_id}.json").exists()
-        if gone or (ended and batch.setup.parts["force"]):
-            queue.forget(spec.run_id)
+        ended = notes.end(spec.run_id)
+        gone = ended == End(None) and not (batch.folder / f"{spec.run_id}.json").exists()
+        if gone or (ended and batch.setup.config.force):
+            notes.forget(spec.run_id)
 
 
 class Cluster:
@@ -96,19 +95,19 @@ class Cluster:
         self._kind = kind
         self._own: dict[str, Any] = {}
 
-    def submit(self, options: Slurm, batch: Batch, queue: Queue, specs: Sequence[RunSpec]) -> dict[str, str]:
+    def submit(self, options: Slurm, batch: Batch, notes: JobNotes, specs: Sequence[RunSpec]) -> dict[str, str]:
         """Jobs for these runs; run to job."""
         setup = batch.setup.with_threads(options.cpus)
         pieces = [specs[start : start + options.runs] for start in range(0, len(specs), options.runs)]
         found: dict[str, str] = {}
         for start in range(0, len(pieces), _ARRAY):
             some = pieces[start : start + _ARRAY]
-            executor = submitit.AutoExecutor(queue.new_folder(), cluster=self._kind)
+            executor = submitit.AutoExecutor(notes.new_folder(), cluster=self._kind)
             executor.update_parameters(**_limits(options, batch.jobs))
-            for piece, job in zip(some, _submit(executor, setup, some, queue), strict=True):
+            for piece, job in zip(some, _submit(executor, setup, some, notes), strict=True):
                 self._own[job.job_id] = job
                 for spec in piece:
-                    queue.put(spec.run_id, job.job_id)
+                    notes.put(spec.run_id, job.job_id)
                     found[spec.run_id] = job.job_id
         return found
 
@@ -123,9 +122,9 @@ class Cluster:
         return set(done.stdout.split()) & set(jobs)
 
 
-def _submit(executor: Any, setup: Setup, pieces: Sequence[Sequence[RunSpec]], queue: Queue) -> list[Any]:
+def _submit(executor: Any, setup: Setup, pieces: Sequence[Sequence[RunSpec]], notes: JobNotes) -> list[Any]:
     try:
-        return list(executor.map_array(Job(), *zip(*((setup, piece, queue) for piece in pieces), strict=True)))
+        return list(executor.map_array(Job(), *zip(*((setup, piece, notes) for piece in pieces), strict=True)))
     except submitit.core.utils.FailedJobError as error:
         raise BenchError(f"Slurm does not take the jobs: {str(error).splitlines()[-1]}") from None
 

@@ -98,6 +98,8 @@ def bench_methods() -> list[Method]:
             estimator="mc-dropout",
             labeler="hard",
             selector="ups",
+            is_default=True,
+            rank=20,
             reference="Rizve et al., In Defense of Pseudo-Labeling, ICLR 2021",
         )
     ]

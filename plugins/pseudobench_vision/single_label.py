@@ -24,6 +24,7 @@ class Digits:
     """1,797 real handwritten digits of 8 x 8 pixels, embedded in scikit-learn (UCI optdigits test set)."""
 
     name: ClassVar[str] = "digits"
+    is_default: ClassVar[bool] = True
     classes: ClassVar[int] = 10
     train_size: ClassVar[int] = 1201
     test_size: ClassVar[int] = 596

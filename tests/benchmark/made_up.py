@@ -6,9 +6,9 @@ import copy
 import hashlib
 from functools import cache
 
-from pseudobench.registry import installed
-from pseudobench.spec import resolve
-from pseudobench.store import FORMAT, KIND, Store
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.components import installed
+from pseudobench.storage.records import FORMAT, KIND, Store
 
 
 @cache

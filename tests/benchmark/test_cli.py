@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import pseudobench
-from pseudobench.registry import installed
+from pseudobench.registry.components import installed
 
 ROOT = Path(__file__).parents[2]
 SMOKE = ("--preset", "smoke", "--seeds", "2", "--methods", "supervised,ups-raps")
@@ -237,7 +237,7 @@ def test_every_command_has_help_with_examples(bench):
 
 
 def test_an_interrupt_says_how_to_go_on(bench, monkeypatch):
-    from pseudobench.runner import Runner
+    from pseudobench.execution.runner import Runner
 
     def interrupted(self, specs):
         raise KeyboardInterrupt

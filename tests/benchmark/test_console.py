@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pseudobench
-from pseudobench.console import _parts
+from pseudobench.output.console import _parts
 
 
 def test_rich_is_used_where_the_terminal_is_written_to_and_nowhere_else():

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from pseudobench import Estimate, PluginError, PseudoLabels, Selection, param
-from pseudobench.methods import STAGES
-from pseudobench.registry import installed
+from pseudobench.contracts.kinds import STAGE_KINDS
+from pseudobench.registry.components import installed
 from pseudobench.testing import FakePool, contract, fake_dataset, fake_estimate, fake_sets
 
-COMPONENTS = [entry for kind in STAGES.values() for entry in installed()[1].of(kind)]
+COMPONENTS = [entry for kind in STAGE_KINDS.values() for entry in installed()[1].of(kind.name)]
 
 
 @pytest.mark.parametrize("entry", COMPONENTS, ids=lambda entry: entry.name)
@@ -111,7 +111,7 @@ def test_what_is_broken_is_said(component, check, message):
 
 
 def test_what_is_no_component_is_refused():
-    with pytest.raises(PluginError, match="str is no component: it has none of the methods fit, calibrate"):
+    with pytest.raises(PluginError, match="str is no component: it has none of the methods load, fit, calibrate"):
         contract(str)
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 from torch import nn
 from torch.nn import functional
 
-from pseudobench.dropout import STEPS, FastDropout, dropout
+from pseudobench.learning.dropout import STEPS, FastDropout, dropout
 
 
 def ones(*shape):

@@ -8,14 +8,15 @@ from typing import ClassVar
 
 import pytest
 
+from harness import make_runner
 from pseudobench import param
-from pseudobench.cache import Cache
-from pseudobench.executors import attempt
-from pseudobench.listeners import Listener
-from pseudobench.registry import Registry, installed
-from pseudobench.runner import Runner, in_waves
-from pseudobench.spec import resolve
-from pseudobench.store import Store, without_times
+from pseudobench.contracts.events import Listener
+from pseudobench.contracts.kinds import kind_named
+from pseudobench.execution.runner import in_waves
+from pseudobench.execution.workers import attempt
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.components import Registry, installed
+from pseudobench.storage.records import Store, without_times
 
 QUICK = {"recipe.epochs": 2, "recipe.steps": 5, "recipe.threads": 1, "loop.rounds": 1}
 
@@ -52,7 +53,7 @@ class Hearing(Listener):
 
 def runner(folder, listener, executor=None, **parts):
     plugins, registry = installed()
-    return Runner(registry, plugins, Store(folder), listener, folder, "cpu", executor=executor, **parts)
+    return make_runner(folder, registry, plugins, listener, executor, **parts)
 
 
 def specs(registry):
@@ -63,7 +64,7 @@ def test_records_and_progress_come_back(tmp_path, registry, monkeypatch):
     monkeypatch.chdir(tmp_path)  # folders are given relative to it, and must still be found from elsewhere
     expected = runner(tmp_path / "here", Listener()).run(specs(registry))
     listener = Hearing()
-    cache = Cache(tmp_path.relative_to(tmp_path) / "cache")
+    cache = tmp_path.relative_to(tmp_path) / "cache"
     records = runner(tmp_path.relative_to(tmp_path) / "there", listener, Elsewhere(), cache=cache).run(specs(registry))
     assert [without_times(each) for each in records] == [without_times(each) for each in expected]
     epochs = ["epoch", "epoch"]  # the first network of the second run is there already: it is told of once
@@ -98,8 +99,8 @@ def test_a_plugins_executor_is_an_option_with_its_parameters(monkeypatch, bench,
 
     more = Registry()
     for entry in registry:
-        more.add(entry.kind, entry.component, entry.plugin)
-    more.add("executors", Elsewhere, "someone")
+        more.add(kind_named(entry.kind), entry.component, entry.plugin)
+    more.add(kind_named("executors"), Elsewhere, "someone")
     monkeypatch.setattr(run, "installed", lambda: (installed()[0], more))
     assert "--elsewhere-losing" in bench("run", "--help").out
     asked = ("run", "--preset", "smoke", "--methods", "supervised,pl", "--seeds", "1", "--executor", "elsewhere")

@@ -6,11 +6,12 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from pseudobench import BenchWarning, Dataset, features
-from pseudobench.cache import Cache
-from pseudobench.networks import NetworkSpec, make_head, make_network
-from pseudobench.pool import NetworkPool, Normalizer, dropout_on
-from pseudobench.spec import resolve
+from pseudobench import BenchWarning, Dataset
+from pseudobench.experiments.resolving import resolve
+from pseudobench.learning import features
+from pseudobench.learning.networks import NetworkSpec, make_network
+from pseudobench.learning.pool import NetworkPool, Normalizer, dropout_on
+from pseudobench.storage.cache import Cache
 
 CPU = torch.device("cpu")
 HEAD = ("--tune", "head", "--weights", "net.safetensors", "--preset", "smoke", "--seeds", "1")
@@ -19,7 +20,7 @@ HEAD = ("--tune", "head", "--weights", "net.safetensors", "--preset", "smoke", "
 @pytest.fixture
 def weights(registry, tmp_path):
     """The weights of a network for digits."""
-    network = make_network(registry, NetworkSpec("digits_cnn", 10, 1, (8, 8), 0.0), seed=5, device=CPU)
+    network = make_network(registry, NetworkSpec("digits_cnn", 10, (1, 8, 8), 0.0), seed=5, device=CPU)
     save_file({name: value.contiguous() for name, value in network.state_dict().items()}, tmp_path / "net.safetensors")
     return tmp_path / "net.safetensors"
 
@@ -49,12 +50,12 @@ def test_features_are_what_the_last_layer_is_given(registry, weights, tmp_path):
     data = made_up()
     seen = compute(registry, weights, data, tmp_path)
     network = make_network(
-        registry, NetworkSpec("digits_cnn", 10, 1, (8, 8), 0.0, weights_file=weights), seed=0, device=CPU
+        registry, NetworkSpec("digits_cnn", 10, (1, 8, 8), 0.0, weights_file=weights), seed=0, device=CPU
     ).eval()
     given = []
     network.fc.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0]))
     with torch.no_grad():
-        network(Normalizer(data.moments, CPU)(data.train_images))
+        network(Normalizer(data.train.moments, CPU)(data.train_images))
     torch.testing.assert_close(seen.train_images, given[0])
     assert seen.train_images.dtype == torch.float32
     assert torch.equal(seen.train_labels, data.train_labels)
@@ -95,15 +96,15 @@ def test_mc_dropout_of_a_head_is_that_of_the_whole_network(registry, weights, tm
     """The same draws over features as over images: a frozen backbone adds no randomness."""
     data = made_up()
     seen = compute(registry, weights, data, tmp_path)
-    head = make_head(64, 10, 0.5, seed=0, device=CPU)
+    head = make_network(registry, NetworkSpec("digits_cnn", 10, (64,), 0.5), seed=0, device=CPU)
     plain = Normalizer(((0.0,) * 64, (1.0,) * 64), CPU, pixels=False)
     draws = torch.cat(list(NetworkPool(head, seen.train_images, plain).samples(2000, 1)), 1)
     whole = make_network(
-        registry, NetworkSpec("digits_cnn", 10, 1, (8, 8), 0.5, weights_file=weights), seed=0, device=CPU
+        registry, NetworkSpec("digits_cnn", 10, (1, 8, 8), 0.5, weights_file=weights), seed=0, device=CPU
     ).eval()
     whole.fc.load_state_dict(head.fc.state_dict())
     with torch.no_grad(), dropout_on(whole):
-        inputs = Normalizer(data.moments, CPU)(data.train_images)
+        inputs = Normalizer(data.train.moments, CPU)(data.train_images)
         full = torch.stack([whole(inputs) for _ in range(2000)])
     error = (draws.var(0) / 2000 + full.var(0) / 2000).sqrt()
     assert ((draws.mean(0) - full.mean(0)).abs() < 5 * error).all()

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pseudobench.columns import COLUMNS
-from pseudobench.report import measures
-from pseudobench.report.sections import sections
+from pseudobench.output.report import measures
+from pseudobench.output.report.sections import sections
+from pseudobench.registry.builtin_columns import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 

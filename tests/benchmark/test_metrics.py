@@ -6,8 +6,8 @@ import pytest
 import torch
 from torchmetrics.functional.classification import multiclass_calibration_error
 
-from pseudobench import metrics
-from pseudobench.columns import COLUMNS
+from pseudobench.maths import metrics
+from pseudobench.registry.builtin_columns import COLUMNS
 
 
 def case(n=500, classes=7):

@@ -14,18 +14,19 @@ from hypothesis import strategies as st
 from scipy import optimize
 from torchmetrics.functional.classification import multilabel_average_precision, multilabel_f1_score
 
-from pseudobench import MULTI, BenchError, Context, Estimate, PluginError, metrics
-from pseudobench.conformal import conformal_rank, own_scores
-from pseudobench.estimation import estimate_from_samples
-from pseudobench.fit import TrainingSet, pass_length
-from pseudobench.listeners import Listener
-from pseudobench.plugins import load_plugins
-from pseudobench.recorder import Recorder
-from pseudobench.runner import Runner, split_for
-from pseudobench.spec import resolve
-from pseudobench.store import Store
+from harness import make_runner
+from pseudobench import MULTI, BenchError, Context, Estimate, PluginError
+from pseudobench.contracts.datasets import Dataset
+from pseudobench.contracts.values import PseudoLabels
+from pseudobench.experiments.resolving import resolve
+from pseudobench.experiments.splits import split_for
+from pseudobench.learning.training_loop import TrainingSet, pass_length
+from pseudobench.maths import metrics
+from pseudobench.maths.conformal import conformal_rank, own_scores
+from pseudobench.maths.estimation import estimate_from_samples
+from pseudobench.registry.plugins import load_plugins
+from pseudobench.rounds.recorder import Recorder
 from pseudobench.testing import FakePool, fake_folds, fake_sets
-from pseudobench.types import Dataset, PseudoLabels
 from pseudobench_pl import Confidence, HardThreshold
 from pseudobench_raps import Platt, Raps, SetArgmax, SetLabeler
 from pseudobench_raps.platt import fit_temperature
@@ -177,7 +178,7 @@ QUICK = {"recipe.epochs": 2, "recipe.steps": 20, "recipe.threads": 1, "loop.roun
 
 @pytest.fixture
 def runner(tmp_path, registry):
-    return Runner(registry, load_plugins(), Store(tmp_path), Listener(), tmp_path, "cpu")
+    return make_runner(tmp_path, registry, load_plugins())
 
 
 @pytest.mark.parametrize("calibration", ["held-out", "train", "cross"])
@@ -231,7 +232,7 @@ def test_labels_need_not_be_a_multiple_of_the_classes(registry):
     [
         ("curriculum", "selector 'curriculum' is not made for multi-label data; these are: confidence, ups"),
         ("raps-singleton", "selector 'singleton' is not made for multi-label data"),
-        ("bald+hard+ups", "estimator 'bald' is not made for multi-label data; these are: softmax, mc-dropout"),
+        ("bald+hard+ups", "estimator 'bald' is not made for multi-label data; these are: softmax, set-size"),
         ("saps+mc-dropout+set-argmax+ups", "sets 'saps' is not made for multi-label data"),
     ],
 )
@@ -248,7 +249,7 @@ def test_labels_must_have_the_shape_that_the_classes_say():
 
 def test_the_pools_truth_decides_nothing(registry):
     """Other labels of the pool, other measures of precision, the same selection."""
-    from pseudobench.rounds import Run, run_rounds
+    from pseudobench.rounds.algorithm import Run, run_rounds
 
     spec = resolve(registry, method="ups-raps", dataset="digits-grid", seed=0, settings=QUICK)
     data = registry.dataset("digits-grid").load(None)
@@ -260,7 +261,7 @@ def test_the_pools_truth_decides_nothing(registry):
             labels[list(split.unlabeled)] = ~labels[list(split.unlabeled)]
         seen = replace(data, train_labels=labels)
         recorder = Recorder(10, seen.train_labels[list(split.unlabeled)], seen.test_labels)
-        rounds = list(run_rounds(Run(spec, registry, seen, split, torch.device("cpu")), recorder))
+        rounds = list(run_rounds(Run(spec, registry, seen.known_to(split), torch.device("cpu")), recorder))
         counts.append([(each.record["selection"] or {}).get("positives_per_class") for each in rounds])
     assert counts[0] == counts[1]
 

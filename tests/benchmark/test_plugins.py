@@ -12,15 +12,12 @@ from typing import ClassVar
 import pytest
 from strangers import Anything, load, plugin
 
-from pseudobench import (
-    BenchError,
-    Method,
-    PluginError,
-    hookspecs,
-)
-from pseudobench.plugins import load_plugins
-from pseudobench.registry import Registry, build_registry
-from pseudobench.spec import resolve
+from pseudobench import BenchError, Method, PluginError
+from pseudobench.contracts import hookspecs
+from pseudobench.contracts.kinds import kind_named
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.components import Registry, build_registry
+from pseudobench.registry.plugins import load_plugins
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 
@@ -96,13 +93,13 @@ class NoVerb:
         ({"bench_run_started": lambda spec, more: None}, "more"),
         ({"bench_selectors": lambda: [NoName]}, "needs a `name`"),
         ({"bench_selectors": lambda: [BadParameter]}, "param(0.5"),
-        ({"bench_selectors": lambda: [Taken]}, "plugin 'ups' (pseudobench 0.1.0) supplies it in estimators"),
+        ({"bench_selectors": lambda: [Taken]}, "plugin 'ups' (pseudobench 0.2.0) supplies it in estimators"),
         ({"bench_selectors": lambda: [Unfrozen]}, "must be a frozen dataclass"),
         ({"bench_selectors": lambda: [Anything()]}, "(the class itself)"),
         ({"bench_selectors": lambda: [NoVerb]}, "'no-verb' in selectors lacks select"),
         (
             {"bench_methods": lambda: [Method("pl")]},
-            "the name 'pl' is taken: plugin 'pl' (pseudobench 0.1.0) supplies it",
+            "the name 'pl' is taken: plugin 'pl' (pseudobench 0.2.0) supplies it",
         ),
         ({"bench_methods": lambda: [Anything]}, "must be a Method"),
         ({"bench_methods": lambda: [Method("x", selector="ups")]}, "needs an estimator and a labeler"),
@@ -155,9 +152,9 @@ def test_unknown_names_suggest_or_list(registry):
 
 def test_the_same_name_twice_raises():
     registry = Registry()
-    registry.add("selectors", Anything, "first")
+    registry.add(kind_named("selectors"), Anything, "first")
     with pytest.raises(PluginError, match="plugin 'first' supplies it in selectors"):
-        registry.add("estimators", Anything, "second")
+        registry.add(kind_named("estimators"), Anything, "second")
 
 
 def test_a_composition_is_the_method_of_the_same_parts(registry):
@@ -195,7 +192,6 @@ def test_bundled_plugins_use_the_public_api_alone():
         "pseudobench.estimation",
         "pseudobench.selection",
         "pseudobench.executors",
-        "pseudobench.queue",
     }
     for path in PLUGINS.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -219,7 +215,7 @@ def test_every_hook_is_documented():
 
 
 def test_every_component_and_parameter_says_what_it_is(registry):
-    from pseudobench.parameters import parameters
+    from pseudobench.contracts.parameters import parameters
 
     for entry in registry:
         assert entry.summary, entry.name

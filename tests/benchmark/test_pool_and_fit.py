@@ -6,12 +6,13 @@ import pytest
 import torch
 from torch import nn
 
-from pseudobench import Dataset, RunError, pool
-from pseudobench.augment import augmentation
-from pseudobench.fit import Stream, TrainingSet, fit, pass_length
-from pseudobench.networks import NetworkSpec, make_network
-from pseudobench.pool import NetworkPool, Normalizer, dropout_on
-from pseudobench.presets import Recipe
+from pseudobench import Dataset, RunError
+from pseudobench.contracts.settings import Recipe
+from pseudobench.learning import pool
+from pseudobench.learning.augmentation import augmentation
+from pseudobench.learning.networks import NetworkSpec, make_network
+from pseudobench.learning.pool import NetworkPool, Normalizer, dropout_on
+from pseudobench.learning.training_loop import Stream, TrainingSet, fit, pass_length
 
 CPU = torch.device("cpu")
 LABELS = torch.zeros(200, dtype=torch.int64)
@@ -20,7 +21,7 @@ NORMALIZE = Normalizer(((0.5,), (0.25,)), CPU)
 
 
 def new_network(registry, seed=0, dropout=0.3):
-    return make_network(registry, NetworkSpec("digits_cnn", 4, 1, (8, 8), dropout), seed=seed, device=CPU)
+    return make_network(registry, NetworkSpec("digits_cnn", 4, (1, 8, 8), dropout), seed=seed, device=CPU)
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_normalizer_gives_mean_0_and_deviation_1():
         tuple((pixels.double() / 255).transpose(0, 1).flatten(1).std(1).tolist()),
     )
     torch.testing.assert_close(
-        Dataset("made-up", 2, pixels, LABELS, pixels, LABELS).moments, moments, rtol=1e-12, atol=0
+        Dataset("made-up", 2, pixels, LABELS, pixels, LABELS).train.moments, moments, rtol=1e-12, atol=0
     )
     out = Normalizer(moments, CPU)(pixels)
     torch.testing.assert_close(out.mean((0, 2, 3)), torch.zeros(3), atol=1e-5, rtol=0)

@@ -8,19 +8,18 @@ import warnings
 
 import pytest
 
-from pseudobench.cache import Cache
-from pseudobench.listeners import Listener
-from pseudobench.registry import installed
-from pseudobench.runner import Runner
-from pseudobench.spec import resolve
-from pseudobench.store import Store, without_times
+from harness import make_runner
+from pseudobench.contracts.events import Listener
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.components import installed
+from pseudobench.storage.records import without_times
 
 QUICK = {"recipe.epochs": 3, "recipe.steps": 10, "recipe.threads": 1, "loop.rounds": 1}
 
 
 def runner(folder, jobs, listener=None, cache=None):
     plugins, registry = installed()
-    return Runner(registry, plugins, Store(folder), listener or Listener(), folder, "cpu", cache=cache, jobs=jobs)
+    return make_runner(folder, registry, plugins, listener, cache=cache, jobs=jobs)
 
 
 def specs(registry, methods=("supervised", "pl", "ups-raps"), **settings):
@@ -54,7 +53,7 @@ class Counting(Listener):
 def test_processes_give_the_records_of_one_process_and_tell_how_it_goes(tmp_path, registry):
     asked, listener = specs(registry), Counting()
     expected = runner(tmp_path / "serial", 1).run(asked)
-    records = runner(tmp_path / "jobs", 2, listener, Cache(tmp_path / "cache")).run(asked)
+    records = runner(tmp_path / "jobs", 2, listener, tmp_path / "cache").run(asked)
     assert [without_times(each) for each in records] == [without_times(each) for each in expected]
     assert listener.heard == {
         "started": 6,
@@ -98,7 +97,7 @@ def test_a_failing_run_and_a_warning_come_through(tmp_path, registry):
     (tmp_path / "cache").write_text("a file")
     asked = [*specs(registry, ("supervised",)), *specs(registry, ("supervised",), **{"recipe.lr": 1e30})]
     with pytest.warns(match="nothing can be kept in the cache"):
-        records = runner(tmp_path / "runs", 2, cache=Cache(tmp_path / "cache")).run(asked)
+        records = runner(tmp_path / "runs", 2, cache=tmp_path / "cache").run(asked)
     assert [record["status"] for record in records] == ["done", "done", "failed", "failed"]
     assert "the loss became" in records[3]["error"]["message"]
 

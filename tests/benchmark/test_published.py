@@ -9,7 +9,7 @@ import pytest
 from made_up import records, save
 
 from pseudobench import BenchError
-from pseudobench.published import FILE, beside, find_published, read_published
+from pseudobench.analysis.published import FILE, beside, find_published, read_published
 
 ROOT = Path(__file__).parents[2]
 HEADER = "citation,read_in,dataset,labels,method,backbone,metric,value,interval,checkpoint,differs\n"

@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from pseudobench.report.figures import FIGURES
+from pseudobench.output.report.figures import FIGURES
 
 ROOT = Path(__file__).parents[2]
 DRAWN = len(FIGURES) - 1  # of accuracy or of mAP
@@ -313,8 +313,8 @@ def test_a_mistake_is_one_line_and_nothing_is_written(bench, runs, tmp_path, arg
 
 def test_the_files_of_the_page_are_packaged():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
-    folder = ROOT / "benchmark" / "pseudobench" / "report"
-    assert sorted(declared["pseudobench.report"]) == sorted(path.name for path in folder.glob("*.*[!yc]"))
+    folder = ROOT / "benchmark" / "pseudobench" / "output" / "report"
+    assert sorted(declared["pseudobench.output.report"]) == sorted(path.name for path in folder.glob("*.*[!yc]"))
 
 
 @pytest.mark.parametrize("name", ["report", "figures"])

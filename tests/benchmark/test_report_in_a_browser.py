@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from pseudobench.cli.main import main
-from pseudobench.report.figures import FIGURES
+from pseudobench.output.report.figures import FIGURES
 
 RESULTS = Path(__file__).parents[2] / "results"
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(1)</script>"

@@ -8,15 +8,17 @@ from dataclasses import replace
 import pytest
 import torch
 
+from harness import make_runner
 from pseudobench import BenchError
-from pseudobench.listeners import Listener
-from pseudobench.plugins import load_plugins
-from pseudobench.recorder import Recorder
-from pseudobench.registry import build_registry
-from pseudobench.rounds import Run, run_rounds
-from pseudobench.runner import Runner, split_for
-from pseudobench.spec import RunSpec, resolve
-from pseudobench.store import FORMAT, Store, without_times
+from pseudobench.contracts.events import Listener
+from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.experiments.resolving import resolve
+from pseudobench.experiments.splits import split_for
+from pseudobench.registry.components import build_registry
+from pseudobench.registry.plugins import load_plugins
+from pseudobench.rounds.algorithm import Run, run_rounds
+from pseudobench.rounds.recorder import Recorder
+from pseudobench.storage.records import FORMAT, Store, without_times
 from pseudobench_vision import Digits
 
 CPU = torch.device("cpu")
@@ -49,14 +51,14 @@ def spec_for(registry, method, seed=0, **settings):
 
 def run(registry, spec, data=DATA, split=None):
     split = split or split_for(spec, data)
-    recorder = Recorder(10, data.train_labels[list(split.unlabeled)], data.test_labels)
-    return [each.record for each in run_rounds(Run(spec, registry, data, split, CPU), recorder)]
+    made = Run(spec, registry, data.known_to(split), CPU)
+    return [each.record for each in run_rounds(made, Recorder.of(data, split))]
 
 
 def runner(tmp_path, listener=None, force=False):
     plugins = load_plugins()
     registry = build_registry(plugins)
-    return Runner(registry, plugins, Store(tmp_path), listener or Listener(), tmp_path, "cpu", force)
+    return make_runner(tmp_path, registry, plugins, listener, force=force)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -199,7 +201,7 @@ def test_a_stage_that_returns_nonsense_is_named(tmp_path, monkeypatch):
     (record,) = bench.run([spec_for(bench.registry, "pl")])
     assert (
         record["error"]["message"]
-        == "estimator 'softmax' of plugin 'pl' (pseudobench 0.1.0): returned str, not Estimate"
+        == "estimator 'softmax' of plugin 'pl' (pseudobench 0.2.0): returned str, not Estimate"
     )
 
 
@@ -212,7 +214,7 @@ def test_a_stage_that_raises_is_named_with_its_place(tmp_path, monkeypatch):
     bench = runner(tmp_path)
     monkeypatch.setattr(Confidence, "select", select)
     (record,) = bench.run([spec_for(bench.registry, "pl")])
-    expected = "selector 'confidence' of plugin 'pl' (pseudobench 0.1.0): ZeroDivisionError: division by zero"
+    expected = "selector 'confidence' of plugin 'pl' (pseudobench 0.2.0): ZeroDivisionError: division by zero"
     assert record["error"]["message"] == expected
     assert "test_rounds.py" in record["error"]["where"]
 

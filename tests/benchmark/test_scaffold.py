@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from pseudobench.scaffold import KINDS, create
+from pseudobench.registry.scaffold import KINDS, create
 from pseudobench.testing import contract
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_plugin_keeps_the_contract_and_is_well_formed(tmp_path, kind):
-    from pseudobench.plugins import import_plugin
+    from pseudobench.registry.plugins import import_plugin
 
     files = create(f"new-{kind}", kind, tmp_path / "it")
     assert {path.name for path in files} >= {"pyproject.toml", "README.md", f"new_{kind.replace('-', '_')}.py"}
@@ -61,7 +61,7 @@ def test_check_from_the_command_line(bench, tmp_path):
             ("new", "My Rule"),
             "error: 'My Rule': a plugin's name is lower-case words joined by hyphens, such as my-rule",
         ),
-        (("new", "rule", "--kind", "rule"), "error: --kind rule: one of selector, labeler, "),
+        (("new", "rule", "--kind", "rule"), "error: --kind rule: one of dataset, scaling, "),
         (("check", "nowhere.py"), "error: there is no plugin file nowhere.py"),
         (("check", "no_such_module"), "error: "),
     ],

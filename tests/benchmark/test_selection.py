@@ -7,8 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pseudobench import Context, Estimate, PluginError, PseudoLabels, Selection, losses, selection
-from pseudobench.estimation import estimate_from_samples, moments
+from pseudobench import Context, Estimate, PluginError, PseudoLabels, Selection, selection
+from pseudobench.maths import losses
+from pseudobench.maths.estimation import estimate_from_samples, moments
 from pseudobench_pl import Confidence, HardThreshold
 from pseudobench_raps import SetArgmax, SetLabeler, SetSize, Singleton
 from pseudobench_ups import Ups

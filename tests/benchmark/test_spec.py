@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pseudobench import BenchError
-from pseudobench.experiment import experiment_from, parse_seeds, read_file
-from pseudobench.parameters import parameters
-from pseudobench.spec import RunSpec, resolve
+from pseudobench.contracts.parameters import parameters
+from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.experiments.parsing import experiment_from, parse_seeds, read_file
+from pseudobench.experiments.resolving import resolve
 from pseudobench_raps import Raps
 from pseudobench_ups import Ups
 

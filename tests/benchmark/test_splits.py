@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pseudobench import Dataset
-from pseudobench.splits import make_folds, make_split, with_validation
+from pseudobench.experiments.splits import make_folds, make_split, with_validation
 from pseudobench_vision import Digits
 
 LABELS = [index % 4 for index in range(120)]
@@ -57,7 +57,7 @@ def test_splits_never_change():
 
 def test_folds_part_the_labeled_images_evenly():
     split = make_split("made-up", LABELS, budget=40, seed=0)
-    folds = make_folds(split, LABELS, folds=5, name="made-up", seed=0)
+    folds = make_folds(split.labeled, [LABELS[index] for index in split.labeled], folds=5, name="made-up", seed=0)
     assert sorted(sum(folds, ())) == list(split.labeled)
     for fold in folds:
         assert Counter(LABELS[index] for index in fold) == dict.fromkeys(range(4), 2)

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from pseudobench.queue import Queue
-from pseudobench.registry import installed
-from pseudobench.spec import resolve
-from pseudobench.status import seconds_left, states
-from pseudobench.store import Store
+from pseudobench.execution.status import seconds_left, states
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.components import installed
+from pseudobench.storage.job_notes import End, JobNotes
+from pseudobench.storage.records import Store
 
 FILE = """
 methods = ["supervised", "pl"]
@@ -54,13 +54,13 @@ def test_a_run_that_a_process_is_at_is_running(half_done, tmp_path):
 
 
 def test_a_run_that_a_job_has_is_queued_until_it_has_ended(half_done, tmp_path):
-    store, registry, queue = Store(tmp_path / "runs"), installed()[1], Queue(tmp_path / "runs")
+    store, registry, notes = Store(tmp_path / "runs"), installed()[1], JobNotes(tmp_path / "runs")
     asked = [resolve(registry, method="pl", dataset="digits", seed=seed, preset="smoke") for seed in (0, 1)]
-    queue.put(asked[1].run_id, "12_1")
+    notes.put(asked[1].run_id, "12_1")
     assert [run.state for run in states(store, asked)] == ["interrupted", "queued"]
-    queue.end(asked[1].run_id, "it did not work out")
+    notes.put_end(asked[1].run_id, "it did not work out")
     assert [run.state for run in states(store, asked)] == ["interrupted", "missing"]
-    assert queue.ended(asked[1].run_id) == ("it did not work out",)
+    assert notes.end(asked[1].run_id) == End("it did not work out")
 
 
 def test_time_left_is_that_of_like_runs_shared_by_those_running(half_done, tmp_path):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from made_up import record, records, save
 from scipy import stats
 
-from pseudobench.frames import frame, ordered, pick_columns
-from pseudobench.marks import judge
-from pseudobench.tables import pivot, summarize
+from pseudobench.analysis.dataframe import frame, ordered, pick_columns
+from pseudobench.analysis.marks import judge
+from pseudobench.analysis.tables import pivot, summarize
 
 SPREAD = [0.000, 0.011, -0.012, 0.004, 0.017, -0.009, 0.002, -0.006, 0.013, -0.015]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pseudobench.networks import NetworkSpec, make_network
-from pseudobench.pool import NetworkPool, Normalizer, draws
+from pseudobench.learning.networks import NetworkSpec, make_network
+from pseudobench.learning.pool import NetworkPool, Normalizer, draws
 
 CPU = torch.device("cpu")
 
 
 def network(registry, name, dropout=0.3):
-    return make_network(registry, NetworkSpec(name, 7, 3, (32, 32), dropout), seed=0, device=CPU)
+    return make_network(registry, NetworkSpec(name, 7, (3, 32, 32), dropout), seed=0, device=CPU)
 
 
 @pytest.mark.parametrize(

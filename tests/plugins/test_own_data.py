@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from pseudobench import BenchError
-from pseudobench.spec import resolve
+from pseudobench.experiments.resolving import resolve
 from pseudobench_vision import FashionMnist, Folder, Voc2007
 from pseudobench_vision import voc as voc_module
 from pseudobench_vision.listing import list_folder

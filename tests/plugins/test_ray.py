@@ -11,16 +11,15 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from pseudobench.cache import Cache
-from pseudobench.frames import frame, pick_columns
-from pseudobench.grids import table_grid
-from pseudobench.listeners import Listener
-from pseudobench.registry import installed
-from pseudobench.rendering import to_markdown
-from pseudobench.runner import Runner
-from pseudobench.spec import resolve
-from pseudobench.store import Store, without_times
-from pseudobench.tables import summarize
+from harness import make_runner
+from pseudobench.analysis.dataframe import frame, pick_columns
+from pseudobench.analysis.tables import summarize
+from pseudobench.contracts.events import Listener
+from pseudobench.experiments.resolving import resolve
+from pseudobench.output.formats import to_markdown
+from pseudobench.output.text_tables import table_grid
+from pseudobench.registry.components import installed
+from pseudobench.storage.records import without_times
 from pseudobench_ray import Ray
 
 QUICK = {"recipe.epochs": 30, "recipe.steps": 20, "recipe.threads": 1, "loop.rounds": 1}
@@ -28,9 +27,8 @@ QUICK = {"recipe.epochs": 30, "recipe.steps": 20, "recipe.threads": 1, "loop.rou
 
 def runner(folder, listener=None, executor=None):
     plugins, registry = installed()
-    cache = Cache(folder / "cache", every=0.1)
-    listener = listener or Listener()
-    return Runner(registry, plugins, Store(folder), listener, folder, "cpu", cache=cache, executor=executor)
+    settings = {"cache": folder / "cache", "checkpoint_seconds": 0.1}
+    return make_runner(folder, registry, plugins, listener, executor, **settings)
 
 
 def specs(registry, seeds=2):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pseudobench import Context, Estimate, PseudoLabels
-from pseudobench.selection import argmax_mask
+from pseudobench.maths.selection import argmax_mask
 from pseudobench_selectors import Adaptive, Curriculum, TopPerClass
 from pseudobench_selectors.rules import flexible_thresholds, most_confident, top_per_class
 

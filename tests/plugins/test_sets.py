@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from pseudobench import Context, Fold
-from pseudobench.conformal import class_ranks
+from pseudobench.maths.conformal import class_ranks
 from pseudobench_sets import Aps, ClassConditional, Lac, Saps, TopK
 
 PREDICTORS = [Lac(), Aps(), Saps(), TopK(), ClassConditional(), ClassConditional(score="aps")]

@@ -12,15 +12,13 @@ from pathlib import Path
 import pytest
 import slurm
 
-from pseudobench.cache import Cache
+from harness import make_runner
 from pseudobench.errors import Detached
-from pseudobench.listeners import Listener
-from pseudobench.queue import Queue
-from pseudobench.registry import installed
-from pseudobench.runner import Runner
-from pseudobench.spec import resolve
-from pseudobench.status import states
-from pseudobench.store import Store, without_times
+from pseudobench.execution.status import states
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.components import installed
+from pseudobench.storage.job_notes import JobNotes
+from pseudobench.storage.records import Store, without_times
 from pseudobench_slurm import Slurm
 
 # Submitit does not wait for its local processes: Python complains when it forgets them.
@@ -45,8 +43,7 @@ def on(cluster, **options):
 
 def runner(folder, executor=None):
     plugins, registry = installed()
-    cache = Cache(folder / "cache")
-    return Runner(registry, plugins, Store(folder), Listener(), folder, "cpu", cache=cache, executor=executor)
+    return make_runner(folder, registry, plugins, executor=executor, cache=folder / "cache")
 
 
 def specs(registry, **settings):
@@ -71,13 +68,13 @@ def test_submit_leave_come_back_collect(cluster, tmp_path, registry):
     folder = tmp_path / "jobs"
     with pytest.raises(Detached, match="4 runs are in the queue"):
         runner(folder, on(cluster, runs=2, wait=False)).run(asked)
-    jobs = set(Queue(folder).jobs().values())
+    jobs = set(JobNotes(folder).jobs().values())
     assert len(jobs) == 2
     assert {run.state for run in states(Store(folder), asked)} <= {"queued", "running", "done"}
     records = runner(folder, on(cluster)).run(asked)  # as a new `bench run` would: it knows notes alone
     assert [without_times(each) for each in records] == [without_times(each) for each in expected]
     assert {run.state for run in states(Store(folder), asked)} == {"done"}
-    assert Queue(folder).jobs() == {}
+    assert JobNotes(folder).jobs() == {}
     assert len(list((folder / ".queue").glob("jobs-*/*_submitted.pkl"))) == 2  # nothing was submitted twice
 
 
@@ -99,7 +96,7 @@ def test_what_a_dead_job_had_begun_is_finished_by_the_next_command(cluster, tmp_
     with pytest.raises(Detached):
         runner(folder, on(cluster, wait=False)).run(asked)
     until(lambda: Store(folder).load(asked[0].run_id))
-    kill(cluster, Queue(folder).jobs()[asked[0].run_id])
+    kill(cluster, JobNotes(folder).jobs()[asked[0].run_id])
     (record,) = runner(folder, on(cluster)).run(asked)
     assert without_times(record) == without_times(expected[0])
 
@@ -109,7 +106,7 @@ def test_a_job_that_dies_while_it_is_waited_for_is_one_failed_run(cluster, tmp_p
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(runner(tmp_path, on(cluster)).run, asked)
         until(lambda: Store(tmp_path).load(asked[0].run_id))
-        kill(cluster, Queue(tmp_path).jobs()[asked[0].run_id])
+        kill(cluster, JobNotes(tmp_path).jobs()[asked[0].run_id])
         failed, done = waiting.result(timeout=120)
     assert (failed["status"], done["status"]) == ("failed", "done")
     assert "ended without a word; see its log" in failed["error"]["message"]

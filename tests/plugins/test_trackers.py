@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from harness import make_runner
 from pseudobench import BenchWarning
-from pseudobench.listeners import Listener
-from pseudobench.plugins import load_plugins
-from pseudobench.runner import Runner
-from pseudobench.spec import resolve
-from pseudobench.store import Store
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.plugins import load_plugins
 
 QUICK = ("--preset", "smoke", "--seeds", "1", "--labels", "100", "--set", "loop.rounds=2", "--set", "loop.settle=0")
 
@@ -69,7 +67,7 @@ def test_mlflow_says_which_runs_failed_and_why(tmp_path, registry, monkeypatch):
     monkeypatch.setenv("PSEUDOBENCH_MLFLOW", uri)
     settings = {"recipe.lr": 1e30, "recipe.steps": 30}
     spec = resolve(registry, method="supervised", dataset="digits", seed=0, preset="smoke", settings=settings)
-    Runner(registry, load_plugins(), Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
+    make_runner(tmp_path, registry, load_plugins()).run([spec])
     client = MlflowClient(tracking_uri=uri)
     (run,) = client.search_runs([client.get_experiment_by_name("pseudobench").experiment_id])
     assert run.info.status == "FAILED"
@@ -93,7 +91,7 @@ def test_a_tracker_whose_library_is_missing_says_what_to_install(monkeypatch, tm
 
 
 def resolve_any(plugins):
-    from pseudobench.registry import build_registry
+    from pseudobench.registry.components import build_registry
 
     return resolve(build_registry(plugins), method="supervised", dataset="digits", seed=0)
 

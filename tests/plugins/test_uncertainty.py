@@ -9,12 +9,10 @@ import pytest
 import torch
 from scipy import special, stats
 
+from harness import make_runner
 from pseudobench import BenchError, Context
-from pseudobench.listeners import Listener
-from pseudobench.plugins import load_plugins
-from pseudobench.runner import Runner
-from pseudobench.spec import resolve
-from pseudobench.store import Store
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.plugins import load_plugins
 from pseudobench.testing import FakePool, contract
 from pseudobench_uncertainty import Augmented, Bald, Ensemble, Entropy, Margin
 from pseudobench_uncertainty.measures import mutual_information
@@ -101,7 +99,7 @@ QUICK = {"recipe.epochs": 1, "recipe.steps": 15, "recipe.threads": 1, "loop.roun
 
 def rounds_of(tmp_path, registry, method, **settings):
     spec = resolve(registry, method=method, dataset="digits", seed=0, labels=100, settings={**QUICK, **settings})
-    (record,) = Runner(registry, load_plugins(), Store(tmp_path), Listener(), tmp_path, "cpu").run([spec])
+    (record,) = make_runner(tmp_path, registry, load_plugins()).run([spec])
     assert record["status"] == "done", record["error"]
     return record["rounds"]
 

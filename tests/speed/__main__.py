@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from pseudobench.environment import set_up
+from pseudobench.execution.environment import set_up
 
 PARTS = ("passes", "sets", "training", "growth", "scale", "startup")
 

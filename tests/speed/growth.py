@@ -13,12 +13,12 @@ from pathlib import Path
 from measuring import CPU, Row, cifar
 
 from pseudobench.cli.main import main
-from pseudobench.environment import set_up
-from pseudobench.recorder import Recorder
-from pseudobench.registry import installed
-from pseudobench.rounds import Run, run_rounds
-from pseudobench.runner import split_for
-from pseudobench.spec import resolve
+from pseudobench.execution.environment import set_up
+from pseudobench.experiments.resolving import resolve
+from pseudobench.experiments.splits import split_for
+from pseudobench.registry.components import installed
+from pseudobench.rounds.algorithm import Run, run_rounds
+from pseudobench.rounds.recorder import Recorder
 
 SIZES = (15_000, 30_000, 50_000)
 LABELS = 10_000
@@ -79,7 +79,7 @@ def measure(size: int, data_dir: Path) -> dict[str, float]:
     spec = resolve(registry, method="ups-raps", dataset="cifar100", seed=0, preset="smoke")
     split = split_for(spec, data)
     recorder = Recorder(data.classes, data.train_labels[list(split.unlabeled)], data.test_labels)
-    rounds = [each.record for each in run_rounds(Run(spec, registry, data, split, CPU), recorder)]
+    rounds = [each.record for each in run_rounds(Run(spec, registry, data.known_to(split), CPU), recorder)]
     stages = rounds[1]["seconds"]
     chosen = sum(stages[stage] for stage in ("predict", "scale", "sets", "estimate", "label", "select"))
     return {"seconds": chosen, "gigabytes": _peak()}

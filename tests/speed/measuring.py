@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 
 from pseudobench import Dataset
-from pseudobench.networks import NetworkSpec, make_network
-from pseudobench.pool import Normalizer
-from pseudobench.registry import installed
+from pseudobench.learning.networks import NetworkSpec, make_network
+from pseudobench.learning.pool import Normalizer
+from pseudobench.registry.components import installed
 
 CPU = torch.device("cpu")
 
@@ -58,10 +58,10 @@ def cifar(name: str, data_dir: Path) -> Dataset:
 
 def network(backbone: str, data: Dataset, classes: int | None = None) -> torch.nn.Module:
     """A new network for the images of ``data``."""
-    spec = NetworkSpec(backbone, classes or data.classes, 3, (32, 32), 0.3)
+    spec = NetworkSpec(backbone, classes or data.classes, (3, 32, 32), 0.3)
     return make_network(installed()[1], spec, seed=0, device=CPU)
 
 
 def normalizer(data: Dataset) -> Normalizer:
     """What the networks are fed through."""
-    return Normalizer(data.moments, CPU)
+    return Normalizer(data.train.moments, CPU)

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from measuring import Row, cifar, network, normalizer, ratio
 
-from pseudobench.pool import NetworkPool, batches, dropout_on
+from pseudobench.learning.pool import NetworkPool, batches, dropout_on
 
 
 def rows(data_dir: Path) -> list[Row]:

@@ -10,14 +10,15 @@ from pathlib import Path
 
 from measuring import Row, seconds
 
-from pseudobench.cache import Cache
-from pseudobench.frames import frame, pick_columns
-from pseudobench.listeners import Listener
-from pseudobench.registry import installed
-from pseudobench.runner import Runner
-from pseudobench.spec import RunSpec, resolve
-from pseudobench.store import Store
-from pseudobench.tables import summarize
+from pseudobench.analysis.dataframe import frame, pick_columns
+from pseudobench.analysis.tables import summarize
+from pseudobench.contracts.events import Listener
+from pseudobench.contracts.executing import RunnerConfig
+from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.execution.runner import Runner
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.components import installed
+from pseudobench.storage.records import Store
 
 #: One step on one image: what is left is the harness.
 NOTHING = {"recipe.epochs": 1, "recipe.steps": 1, "recipe.batch_size": 1, "recipe.threads": 1}
@@ -54,7 +55,8 @@ def _harness() -> Iterator[Row]:
     plugins, registry = installed()
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "runs")
-        runner = Runner(registry, plugins, store, Listener(), Path(folder), "cpu", cache=Cache(Path(folder) / "cache"))
+        config = RunnerConfig(store.folder, Path(folder), cache=Path(folder) / "cache", device="cpu")
+        runner = Runner(config, registry, plugins, Listener())
         specs: list[RunSpec] = []
         make = seconds(lambda: specs.extend(_spec(seed) for seed in range(RUNS)))
         run = seconds(lambda: runner.run(specs))

@@ -13,11 +13,11 @@ from measuring import Row, cifar, inverse, network, normalizer, ratio
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from pseudobench import conformal
-from pseudobench.augment import augmentation
-from pseudobench.fit import TrainingSet, fit
-from pseudobench.pool import NetworkPool, batches
-from pseudobench.presets import Recipe
-from pseudobench.training import one_hot
+from pseudobench.contracts.settings import Recipe
+from pseudobench.learning.augmentation import augmentation
+from pseudobench.learning.pool import NetworkPool, batches
+from pseudobench.learning.training_loop import TrainingSet, fit
+from pseudobench.rounds.round_networks import one_hot
 
 LAM, K_REG, ALPHA = 0.05, 2, 0.1
 

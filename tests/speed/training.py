@@ -10,10 +10,10 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
-from pseudobench.augment import augmentation
-from pseudobench.fit import TrainingSet, fit
-from pseudobench.presets import Recipe
-from pseudobench.training import one_hot
+from pseudobench.contracts.settings import Recipe
+from pseudobench.learning.augmentation import augmentation
+from pseudobench.learning.training_loop import TrainingSet, fit
+from pseudobench.rounds.round_networks import one_hot
 
 BATCH, STEPS = 128, 40
 

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from pseudobench.api import cache_folder
+from pseudobench.base.paths import cache_folder
 from pseudobench.errors import BenchError
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -17,8 +17,8 @@ _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 @click.option("--prune", "limit", help="Remove what was not used for longest, until this size is left: 500MB, 5GB, 0.")
 def command(cache_dir: str | None, limit: str | None) -> None:
     """Show what is kept to be reused, and what that saved."""
-    from pseudobench import console
-    from pseudobench.cache import KINDS, Cache
+    from pseudobench.output import console
+    from pseudobench.storage.cache import KINDS, Cache
 
     cache = Cache(cache_folder(cache_dir))
     if limit is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, where_from
-from pseudobench.registry import installed
+from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
 Examples:
@@ -42,10 +42,11 @@ def command(
     METHOD:KEY=VALUE[:KEY=VALUE] are the runs of a method with certain settings. Without, runs with different
     settings are compared each by themselves.
     """
-    from pseudobench import comparisons, console
-    from pseudobench.frames import pick_columns
-    from pseudobench.grids import comparison_grid
-    from pseudobench.verdicts import sentences
+    from pseudobench.analysis import comparisons
+    from pseudobench.analysis.dataframe import pick_columns
+    from pseudobench.analysis.sentences import sentences
+    from pseudobench.output import console
+    from pseudobench.output.text_tables import comparison_grid
 
     _, registry = installed()
     if metric is not None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pseudobench.api import data_folder
+from pseudobench.base.paths import data_folder
 from pseudobench.errors import BenchError
-from pseudobench.registry import installed
+from pseudobench.registry.components import installed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pseudobench.registry import Registry
+    from pseudobench.registry.components import Registry
 
 _EXAMPLES = """\b
 Examples:
@@ -39,7 +39,7 @@ def command(names: tuple[str, ...], data_dir: str | None) -> None:
 
 def show(registry: Registry, folder: Path) -> None:
     """Every dataset, and whether it can be read without fetching anything."""
-    from pseudobench import console
+    from pseudobench.output import console
 
     rows = []
     for entry in registry.of("datasets"):
@@ -55,7 +55,7 @@ def show(registry: Registry, folder: Path) -> None:
 
 def prepare(registry: Registry, name: str, folder: Path) -> None:
     """Read a dataset whole, fetched first if need be, and say what is in it."""
-    from pseudobench import console
+    from pseudobench.output import console
 
     source = registry.dataset(name)
     with console.working(f"reading {name}"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from pseudobench.base.paths import to_path, write_output
 from pseudobench.cli.showing import filter_options, read_records, where_from
 from pseudobench.errors import BenchError
-from pseudobench.experiment import parse_names
-from pseudobench.places import place, write_output
-from pseudobench.registry import installed
+from pseudobench.experiments.parsing import parse_names
+from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
 Examples:
@@ -39,17 +39,17 @@ def command(
 
     With svg also the table, as the terminal shows it.
     """
-    from pseudobench import console
+    from pseudobench.output import console
 
-    folder = place(output)
+    folder = to_path(output)
     if folder.exists() and not folder.is_dir():
         raise BenchError(f"-o {output} is a file; name a folder")
     _, registry = installed()
     with console.working("reading records"):
-        from pseudobench.frames import pick_columns
-        from pseudobench.report.files import files
-        from pseudobench.report.sections import sections
-        from pseudobench.tables import DEFAULT_COLUMNS
+        from pseudobench.analysis.dataframe import pick_columns
+        from pseudobench.analysis.tables import DEFAULT_COLUMNS
+        from pseudobench.output.report.files import files
+        from pseudobench.output.report.sections import sections
 
         records = read_records(results, where_from(dataset, labels, where, methods))
         found = sections(records, registry, pick_columns(registry, DEFAULT_COLUMNS))

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pseudobench.contracts.kinds import KINDS
+from pseudobench.contracts.parameters import Parameter, parameters, suggest
+from pseudobench.contracts.settings import GROUPS
 from pseudobench.errors import BenchError
-from pseudobench.parameters import Parameter, parameters, suggest
-from pseudobench.presets import GROUPS, PRESETS
-from pseudobench.registry import KINDS, installed
+from pseudobench.experiments.presets import PRESETS
+from pseudobench.registry.components import installed
 
 if TYPE_CHECKING:
-    from pseudobench.registry import Entry, Registry
+    from pseudobench.registry.components import Entry, Registry
 
 _EXAMPLES = """\b
 Examples:
@@ -30,7 +32,7 @@ Examples:
 def command(what: str | None, as_json: bool) -> None:
     """List components. WHAT is a kind (methods, datasets, selectors, ...) or a name, whose parameters are shown."""
     _, registry = installed()
-    kinds = [*KINDS, "presets", "settings"]
+    kinds = [*(kind.name for kind in KINDS), "presets", "settings"]
     if what is None or what in kinds:
         shown = [what] if what else kinds
         rows = [(kind, name, text, who) for kind in shown for name, text, who in _rows(registry, kind)]
@@ -59,7 +61,7 @@ def _print_rows(rows: list[tuple[str, str, str, str]], as_json: bool, *, one_kin
         names = ("kind", "name", "description", "plugin")
         click.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=1))
         return
-    from pseudobench.console import show_table
+    from pseudobench.output.console import show_table
 
     start = 1 if one_kind else 0
     show_table(["kind", "name", "what it is", "plugin"][start:], [list(row[start:]) for row in rows])
@@ -88,7 +90,7 @@ def _print_parameters(described: list[tuple[str, tuple[Parameter, ...], str, lis
     if as_json:
         click.echo(json.dumps([_as_json(*each) for each in described], indent=1))
         return
-    from pseudobench.console import say, show_table
+    from pseudobench.output.console import say, show_table
 
     for title, found, text, lines in described:
         say(f"{title}: {text}")

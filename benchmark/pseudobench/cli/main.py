@@ -54,7 +54,7 @@ class Bench(click.Group):
 
     def _ask_plugins(self) -> None:
         """Strangers alone: ours add no command, and `bench --help` need not wait for them."""
-        from pseudobench.plugins import load_plugins
+        from pseudobench.registry.plugins import load_plugins
 
         if not getattr(self, "_asked", False):
             self._asked = True
@@ -92,7 +92,7 @@ def _exit_code(arguments: list[str] | None) -> int:
         _fail("stopped; finished runs are kept, and the same command goes on with the rest")
         return 130
     except Detached as left:
-        from pseudobench.console import say
+        from pseudobench.output.console import say
 
         say(str(left))
         return 0
@@ -103,14 +103,14 @@ def _exit_code(arguments: list[str] | None) -> int:
 
 
 def _fail(text: str) -> None:
-    from pseudobench.console import fail
+    from pseudobench.output.console import fail
 
     fail(text)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
     """Our own warnings as a line; those of libraries stay out of the user's way."""
-    from pseudobench.console import warn
+    from pseudobench.output.console import warn
 
     if issubclass(category, BenchWarning):
         warn(str(message))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pseudobench.scaffold import KINDS
+from pseudobench.registry.scaffold import KINDS
 
 if TYPE_CHECKING:
-    from pseudobench.registry import Entry
+    from pseudobench.registry.components import Entry
 
 
 @click.group()
@@ -24,8 +24,8 @@ def command() -> None:
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to write it. [NAME, here]")
 def new(name: str, kind: str, folder: Path | None) -> None:
     """Write a small distribution with one component: module, entry point, test and README."""
-    from pseudobench import console
-    from pseudobench.scaffold import create
+    from pseudobench.output import console
+    from pseudobench.registry.scaffold import create
 
     folder = folder or Path(name)
     for path in create(name, kind, folder):
@@ -37,8 +37,8 @@ def new(name: str, kind: str, folder: Path | None) -> None:
 @click.argument("module")
 def check(module: str) -> int:
     """Check every component of a plugin (a module's name, or a file) against the contract of its kind."""
-    from pseudobench import console
     from pseudobench.errors import PluginError
+    from pseudobench.output import console
 
     with console.working("loading torch"):
         from pseudobench.testing import contract
@@ -58,8 +58,9 @@ def check(module: str) -> int:
 def _components(module: str) -> list[Entry]:
     """The components that a plugin supplies as classes; raises if it can't be loaded beside the installed ones."""
     from pseudobench.errors import BenchError, PluginError, one_line
-    from pseudobench.plugins import PluginInfo, import_plugin, load_plugins
-    from pseudobench.registry import build_registry
+    from pseudobench.registry.components import build_registry
+    from pseudobench.registry.plugin_files import import_plugin
+    from pseudobench.registry.plugins import PluginInfo, load_plugins
 
     try:
         plugin = import_plugin(module)

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from pseudobench.registry import installed
+from pseudobench.registry.components import installed
 
 
 @click.command(epilog="\b\nExamples:\n  bench plugins\n  bench plugins --check")
@@ -31,7 +31,7 @@ def command(as_json: bool, check: bool) -> int:
     if as_json:
         click.echo(json.dumps(rows, indent=1))
     else:
-        from pseudobench.console import show_table
+        from pseudobench.output.console import show_table
 
         texts = [[v if isinstance(v, str) else ", ".join(v) for v in row.values()] for row in rows]
         show_table(list(rows[0]) if rows else [], texts)

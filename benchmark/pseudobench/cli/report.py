@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from pseudobench.base.paths import to_path, write_output
 from pseudobench.cli.showing import filter_options, read_records, where_from
 from pseudobench.errors import BenchError
-from pseudobench.places import place, write_output
-from pseudobench.registry import installed
+from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
 Examples:
@@ -35,17 +35,17 @@ def command(
     A section for each dataset and label count: the table, what `bench compare` says, figures, runs that are not
     done, and the commands that make the same runs again.
     """
-    from pseudobench import console
+    from pseudobench.output import console
 
-    path = place(output)
+    path = to_path(output)
     if path.is_dir():
         raise BenchError(f"-o {output} is a folder; name the file, such as {path / 'report.html'}")
     _, registry = installed()
     with console.working("reading records"):
-        from pseudobench.frames import pick_columns
-        from pseudobench.report.page import render_page
-        from pseudobench.report.sections import sections
-        from pseudobench.tables import DEFAULT_COLUMNS
+        from pseudobench.analysis.dataframe import pick_columns
+        from pseudobench.analysis.tables import DEFAULT_COLUMNS
+        from pseudobench.output.report.page import render_page
+        from pseudobench.output.report.sections import sections
 
         names = dict.fromkeys([*DEFAULT_COLUMNS, *(entry.name for entry in registry.of("columns"))])
         columns = pick_columns(registry, list(names))

@@ -8,15 +8,14 @@ from typing import Any
 
 import click
 
-from pseudobench.api import cache_folder, data_folder, results_folder
+from pseudobench.api import runner_config
+from pseudobench.contracts.parameters import checked, parameters
+from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
-from pseudobench.executors import check_jobs
-from pseudobench.experiment import experiment_from, parse_settings, read_file
-from pseudobench.parameters import checked, parameters
-from pseudobench.plugins import name_file
-from pseudobench.processes import Processes, warm_up
-from pseudobench.protocols import Executor
-from pseudobench.registry import Registry, installed
+from pseudobench.execution.processes import Processes, warm_up
+from pseudobench.experiments.parsing import check_jobs, experiment_from, parse_settings, read_file
+from pseudobench.registry.components import Registry, installed
+from pseudobench.registry.plugin_files import name_file
 
 _EXAMPLES = """\b
 Examples:
@@ -134,7 +133,7 @@ def command(
     [[arms]] for experiments of several parts, each with keys of its own. A run whose record is finished is not run
     again. Every run writes its record after each round.
     """
-    from pseudobench import console, progress
+    from pseudobench.output import console, progress
 
     plugins, registry = installed()
     where = pick_executor(registry, executor, flags)
@@ -143,20 +142,17 @@ def command(
     specs = experiment.specs(registry)
 
     if (check_jobs(jobs) or 1) > 1 and executor in (None, Processes.name):
-        warm_up()
+        warm_up(specs)
     with console.working("loading torch and timm"):
-        from pseudobench.cache import Cache
-        from pseudobench.frames import frame
-        from pseudobench.runner import Runner
-        from pseudobench.store import Store
+        from pseudobench.analysis.dataframe import frame
+        from pseudobench.execution.runner import Runner
 
-    store = Store(results_folder(experiment.results))
+    config = runner_config(
+        experiment, data_dir=data_dir, cache_dir=cache_dir, cache=cache, device=device, force=force, jobs=jobs
+    )
     listener = progress.listener(quiet)
-    kept = Cache(cache_folder(cache_dir)) if cache else None
-    places = data_folder(data_dir), device, force, experiment.weights, kept
-    runner = Runner(registry, plugins, store, listener, *places, jobs=jobs, executor=where)
     try:
-        runs = frame(runner.run(specs), registry)
+        runs = frame(Runner(config, registry, plugins, listener, where).run(specs), registry)
     finally:
         listener.experiment_finished()
     if as_json:
@@ -165,5 +161,5 @@ def command(
         from pseudobench.cli.table import show_summary
 
         show_summary(runs, registry)
-        console.say(f"records: {store.folder}")
+        console.say(f"records: {config.results}")
     return int(bool((runs["status"] != "done").any()))

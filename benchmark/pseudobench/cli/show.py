@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from pseudobench.api import results_folder
-from pseudobench.columns import headline
+from pseudobench.base.paths import results_folder
+from pseudobench.contracts.columns import headline
 
 
 @click.command(epilog="\b\nExample:\n  bench show digits-40-ups-s0")
@@ -18,8 +18,8 @@ from pseudobench.columns import headline
 @click.option("--json", "as_json", is_flag=True, help="The record as it is.")
 def command(run: str, results: str | None, as_json: bool) -> None:
     """Show one run, round by round. RUN is its id, or as much of it as no other run has."""
-    from pseudobench import console
-    from pseudobench.store import Store
+    from pseudobench.output import console
+    from pseudobench.storage.records import Store
 
     record = Store(results_folder(results)).find(run)
     if as_json:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pseudobench.api import results_folder
-from pseudobench.experiment import parse_labels, parse_names
+from pseudobench.base.paths import results_folder
+from pseudobench.experiments.parsing import parse_labels, parse_names
 
 if TYPE_CHECKING:
-    from pseudobench.filters import Record
-    from pseudobench.grids import Grid
+    from pseudobench.analysis.filtering import Record
+    from pseudobench.output.text_tables import Grid
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +40,7 @@ def where_from(
     dataset: str | None, labels: str | None, where: Sequence[str], methods: str | None = None
 ) -> dict[str, tuple[str, ...]]:
     """The filters that the options ask for."""
-    from pseudobench.filters import parse_where
+    from pseudobench.analysis.filtering import parse_where
 
     wanted = parse_where(where)
     if methods:
@@ -54,20 +54,20 @@ def where_from(
 
 def read_records(folders: Sequence[str], where: Mapping[str, Sequence[str]]) -> Iterator[Record]:
     """The records below the folders that are wanted."""
-    from pseudobench.filters import matching
-    from pseudobench.store import Store, records_of
+    from pseudobench.analysis.filtering import matching
+    from pseudobench.storage.records import Store, records_of
 
     return matching(records_of(Store(results_folder(folder)) for folder in folders or (None,)), where)
 
 
 def show_grids(grids: Sequence[Grid], format_: str) -> None:
     """Print tables for people."""
-    from pseudobench import console, rendering
+    from pseudobench.output import console, formats
 
     if format_ == "html":
-        click.echo(rendering.to_html(grids), nl=False)
+        click.echo(formats.to_html(grids), nl=False)
     elif format_ == "terminal":
         for grid in grids:
             console.show_grid(grid)
     else:
-        click.echo("\n".join(rendering.TEXTS[format_](grid) for grid in grids), nl=False)
+        click.echo("\n".join(formats.TEXTS[format_](grid) for grid in grids), nl=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pseudobench.api import results_folder
+from pseudobench.base.paths import results_folder
 from pseudobench.cli.cache import show_time
 
 
@@ -19,11 +19,11 @@ def command(file: Path | None, results: str | None) -> None:
 
     With FILE, an experiment, of all runs that it asks for; without, of those that have a record.
     """
-    from pseudobench import console
-    from pseudobench.experiment import experiment_from, read_file
-    from pseudobench.registry import installed
-    from pseudobench.status import STATES, seconds_left, states
-    from pseudobench.store import Store
+    from pseudobench.execution.status import STATES, seconds_left, states
+    from pseudobench.experiments.parsing import experiment_from, read_file
+    from pseudobench.output import console
+    from pseudobench.registry.components import installed
+    from pseudobench.storage.records import Store
 
     experiment = experiment_from(read_file(file)) if file else None
     specs = experiment.specs(installed()[1]) if experiment else None

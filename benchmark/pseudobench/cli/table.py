@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, where_from
-from pseudobench.experiment import parse_names
-from pseudobench.registry import installed
+from pseudobench.experiments.parsing import parse_names
+from pseudobench.registry.components import installed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pseudobench.published import Published
-    from pseudobench.registry import Registry
+    from pseudobench.analysis.published import Published
+    from pseudobench.registry.components import Registry
 
 _EXAMPLES = """\b
 Examples:
@@ -61,9 +61,9 @@ def command(
     The best mean of a column is bold, and a dagger marks those that are not significantly worse: a test paired over
     seeds, with Holm's correction. With too few seeds for that nothing is marked, and the caption says so.
     """
+    from pseudobench.analysis.dataframe import frame, ordered
+    from pseudobench.analysis.published import find_published, read_published
     from pseudobench.errors import BenchError
-    from pseudobench.frames import frame, ordered
-    from pseudobench.published import find_published, read_published
 
     beside = published or published_from is not None
     if each_run and (pivoted or beside):
@@ -90,10 +90,11 @@ def show_summary(
     published: Sequence[Published] | None = None,
 ) -> None:
     """Print the summary, beside it what of ``published`` belongs there, and why runs failed if any did."""
-    from pseudobench import console, tables
-    from pseudobench.frames import judged_by, pick_columns
-    from pseudobench.grids import table_grid
-    from pseudobench.published import beside, published_grid
+    from pseudobench.analysis import tables
+    from pseudobench.analysis.dataframe import judged_by, pick_columns
+    from pseudobench.analysis.published import beside
+    from pseudobench.output import console
+    from pseudobench.output.text_tables import published_grid, table_grid
 
     usual = (judged_by(runs),) if pivoted else tables.DEFAULT_COLUMNS
     columns = pick_columns(registry, parse_names(names, "columns") if names else usual)
@@ -118,8 +119,8 @@ def show_summary(
 
 def show_runs(runs: pd.DataFrame, registry: Registry, names: str | None, format_: str) -> None:
     """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
-    from pseudobench.frames import ABOUT, judged_by, pick_columns
-    from pseudobench.grids import runs_grid
+    from pseudobench.analysis.dataframe import ABOUT, judged_by, pick_columns
+    from pseudobench.output.text_tables import runs_grid
 
     columns = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs), *_RUN_COLUMNS))
     raw = runs[[*ABOUT, *(column.name for column in columns)]] if names else runs

@@ -10,16 +10,14 @@ from typing import Any
 
 import torch
 
+from pseudobench.contracts.datasets import MULTI, SINGLE
+from pseudobench.contracts.kinds import KINDS, Kind, kind_named
+from pseudobench.contracts.parameters import parameters
 from pseudobench.errors import PluginError, one_line
-from pseudobench.methods import STAGES
-from pseudobench.parameters import parameters
-from pseudobench.registry import VERBS, check_component
+from pseudobench.registry.checks import check_component
 from pseudobench.testing.fakes import FakePool, fake_context
-from pseudobench.testing.stages import RESULTS, Inputs, outcome, tensors
-from pseudobench.types import MULTI, SINGLE
+from pseudobench.testing.stages import Inputs, outcome, tensors
 
-#: The method that makes a class a component, and of which kind.
-_KINDS = {verb: kind for kind, (verb, _) in VERBS.items()}
 #: Samples and classes of the pool that a stage's time is taken on.
 _LARGE = (10_000, 100)
 
@@ -47,26 +45,27 @@ class Check:
         return self.name
 
 
-def kind_of(component: type) -> str:
+def kind_of(component: type) -> Kind:
     """The kind of a component class, by the method that makes it one."""
-    for method, kind in _KINDS.items():
-        if hasattr(component, method):
+    verbs = {kind.verb: kind for kind in KINDS if kind.verb}
+    for verb, kind in verbs.items():
+        if hasattr(component, verb):
             return kind
-    raise PluginError(f"{component.__name__} is no component: it has none of the methods {', '.join(_KINDS)}")
+    raise PluginError(f"{component.__name__} is no component: it has none of the methods {', '.join(verbs)}")
 
 
 def contract(component: type, kind: str | None = None, **settings: Any) -> list[Check]:
     """Every check for a component class, with its default parameters but for ``settings``."""
-    kind = kind or kind_of(component)
+    of = kind_of(component) if kind is None else kind_named(kind)
     checks = [
-        Check("is a component", lambda: check_component(kind, component)),
+        Check("is a component", lambda: check_component(of, component)),
         Check("has sound defaults", lambda: _defaults(component)),
     ]
-    if kind not in STAGES.values():
+    if of.stage is None:
         return checks
-    stage = _Stage(kind, partial(component, **settings))
+    stage = _Stage(of, partial(component, **settings))
     checks += [Check(f"works on {name}", partial(stage.works, pool)) for name, pool in pools().items()]
-    if kind == "set-predictors":
+    if of.stage == "sets":
         checks.append(Check("works with several folds", lambda: stage.works(FakePool(), folds=3)))
     if MULTI in getattr(component, "tasks", ()):
         checks += [
@@ -107,17 +106,18 @@ def _defaults(component: type) -> None:
 class _Stage:
     """A component of some kind, ready to be tried."""
 
-    kind: str
+    kind: Kind
     make: Callable[[], Any]
 
     def _try(self, inputs: Inputs, seed: int = 0) -> list[torch.Tensor]:
-        return tensors(outcome(self.kind, self.make(), inputs, fake_context(inputs.classes, seed=seed)))
+        return tensors(outcome(self.kind.stage, self.make(), inputs, fake_context(inputs.classes, seed=seed)))
 
     def works(self, pool: FakePool, folds: int = 1, task: str = SINGLE) -> None:
         inputs = Inputs.of(pool, folds, task)
-        found = outcome(self.kind, self.make(), inputs, fake_context(inputs.classes, task=task))
-        if not isinstance(found, RESULTS[self.kind]):
-            raise PluginError(f"it returns {type(found).__name__}, and should return {RESULTS[self.kind].__name__}")
+        found = outcome(self.kind.stage, self.make(), inputs, fake_context(inputs.classes, task=task))
+        wanted = self.kind.result or torch.Tensor
+        if not isinstance(found, wanted):
+            raise PluginError(f"it returns {type(found).__name__}, and should return {wanted.__name__}")
         for tensor in tensors(found):
             if tuple(tensor.shape) != (len(pool), inputs.classes):
                 raise PluginError(f"it returns a shape of {list(tensor.shape)} for {[len(pool), inputs.classes]}")

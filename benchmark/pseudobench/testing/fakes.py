@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from pseudobench.contracts.datasets import MULTI, SINGLE, Dataset
+from pseudobench.contracts.protocols import Fold
+from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels
 from pseudobench.errors import PluginError
-from pseudobench.protocols import Fold
-from pseudobench.types import MULTI, SINGLE, Context, Dataset, Estimate, PredictionSets, PseudoLabels
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,7 +70,7 @@ def fake_estimate(pool: FakePool | None = None, task: str = SINGLE) -> Estimate:
 
 def fake_labels(estimate: Estimate, task: str = SINGLE) -> PseudoLabels:
     """The most probable class of every sample; multi-label: the classes of at least 0.5."""
-    from pseudobench.selection import argmax_mask
+    from pseudobench.maths.selection import argmax_mask
 
     return PseudoLabels(estimate.probs >= 0.5 if task == MULTI else argmax_mask(estimate.probs))
 

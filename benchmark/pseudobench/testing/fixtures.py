@@ -9,8 +9,9 @@ import pytest
 from pseudobench.testing import fakes
 
 if TYPE_CHECKING:
-    from pseudobench.protocols import Fold
-    from pseudobench.types import Context, Dataset, Estimate, PredictionSets, PseudoLabels
+    from pseudobench.contracts.datasets import Dataset
+    from pseudobench.contracts.protocols import Fold
+    from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels
 
 
 @pytest.fixture

@@ -7,22 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from pseudobench.contracts.datasets import SINGLE
+from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels
 from pseudobench.testing.fakes import FakePool, fake_estimate, fake_folds, fake_labels, fake_sets
-from pseudobench.types import SINGLE, Context, Estimate, PredictionSets, PseudoLabels, Selection
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from pseudobench.protocols import Fold
-
-#: What a stage returns, by kind.
-RESULTS: dict[str, type] = {
-    "scalings": torch.Tensor,
-    "set-predictors": PredictionSets,
-    "estimators": Estimate,
-    "labelers": PseudoLabels,
-    "selectors": Selection,
-}
+    from pseudobench.contracts.protocols import Fold
 
 
 @dataclass(frozen=True)
@@ -54,18 +46,18 @@ class Inputs:
         return given + [tensor for part in (self.estimate, self.labels, self.sets) for tensor in tensors(part)]
 
 
-def outcome(kind: str, component: Any, inputs: Inputs, context: Context) -> Any:
-    """What a component makes of it."""
+def outcome(stage: str | None, component: Any, inputs: Inputs, context: Context) -> Any:
+    """The answer of a component to these inputs."""
     sets = inputs.sets if getattr(component, "needs_sets", False) else None
-    if kind == "scalings":
+    if stage == "scaling":
         points = inputs.folds[0]
         return component.fit(points.pool.logits(), points.labels)(inputs.pool.logits())
-    if kind == "set-predictors":
+    if stage == "sets":
         calibrated = component.calibrate(list(inputs.folds), context)
         return calibrated.predict([fold.rest for fold in inputs.folds], context)
-    if kind == "estimators":
+    if stage == "estimator":
         return component.estimate(inputs.pool, sets, context)
-    if kind == "labelers":
+    if stage == "labeler":
         return component.label(inputs.estimate, sets, context)
     return component.select(inputs.estimate, inputs.labels, sets, context)
 

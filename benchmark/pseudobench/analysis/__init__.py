@@ -1,0 +1,1 @@
+"""From run records to findings: data frames, arms, tables, comparisons."""

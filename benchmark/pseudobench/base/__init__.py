@@ -1,0 +1,1 @@
+"""Tools without knowledge of the domain: seeds, hashes, paths, threads, the machine."""

@@ -1,0 +1,51 @@
+"""What this process runs on: processor, cores, versions of installed packages, revision of the source."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor() -> str:
+    """The processor's model name, where Linux tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def version_of(name: str) -> str | None:
+    """The version of an installed package, None if it is not installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+@cache
+def source_revision() -> dict[str, Any] | None:
+    """The git revision of this package, and whether its code has changed since; None outside a checkout."""
+    here = Path(__file__).parent
+    try:
+        top = _git(here, "rev-parse", "--show-toplevel")
+        tracked = _git(here, "ls-files", "--error-unmatch", Path(__file__).name)
+        changed = _git(Path(top), "status", "--porcelain", "--", "benchmark", "plugins", "pyproject.toml")
+        return {"revision": _git(here, "rev-parse", "HEAD"), "changed": bool(changed)} if tracked else None
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=20)
+    return done.stdout.strip()

@@ -1,0 +1,91 @@
+"""Paths on this machine, or URLs that fsspec knows (``s3://bucket/runs``), and writing to them safely."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from pseudobench.errors import BenchError, one_line
+
+DEFAULT_RESULTS = "runs"
+
+
+def to_path(given: str | os.PathLike[str]) -> Path:
+    """A path; for a URL, an object that works like one (a ``UPath``)."""
+    text = os.fspath(given)
+    if "://" not in text:
+        return Path(text)
+    try:
+        from upath import UPath
+    except ImportError:
+        raise BenchError(f"{text}: URLs need universal_pathlib: pip install 'pseudobench[remote]'") from None
+    try:
+        found = UPath(text)
+        found.exists()  # some protocols need a package of their own, some a server that answers
+    except Exception as error:
+        raise BenchError(f"{text} can't be reached: {one_line(error)}") from None
+    return cast("Path", found)
+
+
+def is_remote(path: Path) -> bool:
+    """Whether a path is a URL. Files written there appear whole at once, but nothing can be locked."""
+    return not isinstance(path, Path)
+
+
+@contextmanager
+def local_copy(path: Path) -> Iterator[Path]:
+    """A file's path on this machine: its own, or that of a temporary copy of a remote file."""
+    if not is_remote(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        copy.write_bytes(path.read_bytes())
+        yield copy
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all: into a temporary file beside it first, then moved in one step."""
+    if is_remote(path):
+        path.write_bytes(content)
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def write_output(path: Path, content: bytes) -> None:
+    """Write a file that the user asked for, its folder included; a failure is one clear line."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content)
+    except OSError as error:
+        raise BenchError(f"can't write {path}: {error.strerror or error}") from None
+
+
+def results_folder(given: str | os.PathLike[str] | None) -> Path:
+    """The folder of run records: as given, or PSEUDOBENCH_RESULTS, or ``runs``."""
+    return to_path(given or os.environ.get("PSEUDOBENCH_RESULTS") or DEFAULT_RESULTS)
+
+
+def data_folder(given: str | os.PathLike[str] | None) -> Path:
+    """The folder of datasets: as given, or PSEUDOBENCH_DATA, or ``data``."""
+    return Path(given or os.environ.get("PSEUDOBENCH_DATA") or "data")
+
+
+def cache_folder(given: str | os.PathLike[str] | None) -> Path:
+    """The folder of cached computations: as given, or PSEUDOBENCH_CACHE, or in the user's cache folder."""
+    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return to_path(given or os.environ.get("PSEUDOBENCH_CACHE") or Path(user) / "pseudobench")

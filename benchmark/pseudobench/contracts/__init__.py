@@ -1,0 +1,1 @@
+"""Everything a plugin is written against: values, protocols, parameters, methods, settings, hooks."""

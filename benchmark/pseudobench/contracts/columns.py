@@ -1,0 +1,49 @@
+"""Columns of the results: each has a name, a meaning, a better direction, and a way to read it off a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. ``read`` takes a run record and returns a number, or None where the run has none.
+
+    ``scale`` is for display alone: 100 shows a share in percent.
+    Tables mark the best by ``higher_is_better``; None is for what is neither good nor bad, and never marked.
+    """
+
+    name: str
+    description: str
+    read: Callable[[Record], float | None]
+    higher_is_better: bool | None = None
+    scale: float = 1.0
+    digits: int = 2
+
+
+def last_round(record: Record) -> Record:
+    """The last round of a record, or an empty one."""
+    rounds = record.get("rounds") or [{}]
+    last: Record = rounds[-1]
+    return last
+
+
+def headline(round_: Record) -> tuple[str, float]:
+    """The measure that a round is judged by, and its value: accuracy, or where samples have several classes, mAP."""
+    test = round_["test"]
+    return ("accuracy", test["accuracy"]) if "accuracy" in test else ("mAP", test["map"])
+
+
+def numbers_of(round_: Mapping[str, Any]) -> dict[str, float]:
+    """Every single number of a round's record, as trackers log them: ``test/accuracy``, ``seconds/fit``."""
+    found: dict[str, float] = {}
+    for name, value in round_.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}/{inner}": number for inner, number in numbers_of(value).items()}
+        elif isinstance(value, int | float) and not isinstance(value, bool) and name != "round":
+            found[name] = float(value)
+    return found

@@ -1,0 +1,143 @@
+"""Frozen values that pass between the stages of a round. Shapes are checked on construction.
+
+N is the number of samples in the pool, C the number of classes. Torch is not imported here at run time, so that
+plugins can be listed without waiting for it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pseudobench.base.seeds import derive_seed
+from pseudobench.contracts.checks import check_tensor
+from pseudobench.contracts.datasets import MULTI, SINGLE
+from pseudobench.errors import PluginError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimator's answer for the pool: ``probs [N, C]`` and their ``uncertainty [N, C]``.
+
+    ``negative`` is the estimate for rules about negative labels, where it differs: UPS softens the network's outputs
+    with a temperature of 2 for them.
+    """
+
+    probs: Tensor
+    uncertainty: Tensor
+    negative: Estimate | None = None
+
+    def __post_init__(self) -> None:
+        check_tensor(self, "probs", self.probs, (None, None), "float")
+        check_tensor(self, "uncertainty", self.uncertainty, self.shape, "float")
+        if self.negative is not None:
+            check_tensor(self, "negative", self.negative.probs, self.shape, "float")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(N, C)``."""
+        return tuple(self.probs.shape)
+
+    @property
+    def for_negatives(self) -> Estimate:
+        """The estimate to decide on negatives with."""
+        return self.negative or self
+
+
+@dataclass(frozen=True)
+class PredictionSets:
+    """Conformal sets of the pool: ``mask [N, C]``, and the ``probs [N, C]`` they were built from.
+
+    ``tau`` is the threshold of Eq. 1; NaN where there is no single one (cross-conformal sets).
+    """
+
+    mask: Tensor
+    probs: Tensor
+    tau: float = math.nan
+
+    def __post_init__(self) -> None:
+        check_tensor(self, "mask", self.mask, (None, None), "bool")
+        check_tensor(self, "probs", self.probs, self.shape, "float")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(N, C)``."""
+        return tuple(self.mask.shape)
+
+    @property
+    def sizes(self) -> Tensor:
+        """The number of classes in each set, ``int64 [N]``."""
+        return self.mask.sum(1)
+
+
+@dataclass(frozen=True)
+class PseudoLabels:
+    """The pseudo-label of every sample as a binary vector, ``target bool [N, C]``; a row may be empty."""
+
+    target: Tensor
+
+    def __post_init__(self) -> None:
+        check_tensor(self, "target", self.target, (None, None), "bool")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(N, C)``."""
+        return tuple(self.target.shape)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The pseudo-labels to train on: ``positive`` and ``negative``, ``bool [N, C]``, never both.
+
+    The vector g of Eq. 4 is ``positive | negative``; the pseudo-label it selects is 1 in ``positive`` and 0 in
+    ``negative``.
+    """
+
+    positive: Tensor
+    negative: Tensor
+
+    def __post_init__(self) -> None:
+        check_tensor(self, "positive", self.positive, (None, None), "bool")
+        check_tensor(self, "negative", self.negative, self.shape, "bool")
+        if bool((self.positive & self.negative).any()):
+            raise PluginError("Selection holds a class as both positive and negative")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(N, C)``."""
+        return tuple(self.positive.shape)
+
+    @property
+    def count(self) -> int:
+        """The number of selected pseudo-labels: the sum of g over samples and classes."""
+        return int(self.positive.sum()) + int(self.negative.sum())
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every stage may know besides its inputs: its position in the run, and its own randomness."""
+
+    seed: int
+    round: int
+    rounds: int
+    classes: int
+    task: str = SINGLE
+
+    def activate(self, logits: Tensor) -> Tensor:
+        """Probabilities for logits ``[..., C]``: over the C classes, or of each class by itself."""
+        return logits.sigmoid() if self.task == MULTI else logits.softmax(-1)
+
+    def seed_for(self, use: str) -> int:
+        """A seed for the use called ``use`` in this round of this run."""
+        return derive_seed(self.seed, use, self.round)
+
+    def generator(self, use: str) -> torch.Generator:
+        """A generator on the CPU for the use called ``use`` in this round of this run."""
+        import torch
+
+        return torch.Generator().manual_seed(self.seed_for(use))

@@ -1,0 +1,1 @@
+"""Where and when runs happen: loading datasets, executing runs here or elsewhere, writing their records."""

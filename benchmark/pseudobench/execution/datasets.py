@@ -1,0 +1,111 @@
+"""What runs need before the first of them starts: their datasets, and a backbone that can take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from pseudobench.contracts.datasets import Dataset
+from pseudobench.contracts.events import Listener
+from pseudobench.contracts.executing import RunnerConfig
+from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.contracts.settings import Network, Recipe
+from pseudobench.errors import BenchError, PluginError, one_line
+from pseudobench.experiments.splits import check_budget, evaluated, label_budget
+from pseudobench.learning.features import with_features
+from pseudobench.learning.networks import check_backbone, make_network, network_spec, try_network
+from pseudobench.learning.pool import draws
+from pseudobench.registry.components import Registry
+from pseudobench.storage.cache import Cache
+
+#: Length of the made-up features that a head's dropout is tried on.
+_FEATURES = 16
+
+
+@dataclass(frozen=True)
+class DatasetLoader:
+    """Loads each dataset once, as its runs see it. Raises before anything is trained if a run can't be done."""
+
+    config: RunnerConfig
+    registry: Registry
+    cache: Cache | None
+    listener: Listener
+    _originals: dict[str, Dataset] = field(default_factory=dict)
+    _views: dict[tuple[Any, ...], Dataset] = field(default_factory=dict)
+    _checked: set[tuple[Any, ...]] = field(default_factory=set)
+
+    def load(self, specs: Sequence[RunSpec], device: torch.device) -> dict[str, Dataset]:
+        """The dataset of each run, by run id."""
+        for backbone in dict.fromkeys(spec.backbone for spec in specs):
+            check_backbone(self.registry, backbone)
+        for spec in specs:
+            if spec.dataset not in self._originals:
+                self._originals[spec.dataset] = self._read(spec.dataset)
+            original = self._originals[spec.dataset]
+            self._check_budget(spec, original)
+            self._check_network(spec, original, device)
+            if _view(spec) not in self._views:
+                self._views[_view(spec)] = evaluated(spec, self._seen(spec, original, device))
+        return {spec.run_id: self._views[_view(spec)] for spec in specs}
+
+    def _read(self, name: str) -> Dataset:
+        try:
+            return self.registry.dataset(name).load(self.config.data)
+        except BenchError:
+            raise
+        except Exception as error:
+            owner = self.registry.owner("datasets", name.partition(":")[0])
+            raise PluginError(f"dataset {name!r} of {owner} can't be loaded: {one_line(error)}") from error
+
+    def _seen(self, spec: RunSpec, data: Dataset, device: torch.device) -> Dataset:
+        """Images, or features of a frozen backbone."""
+        if spec.group(Network).tune == "full":
+            return data
+        return with_features(
+            data,
+            spec,
+            self.registry,
+            weights_file=self.config.weights_file(spec),
+            cache=self.cache,
+            device=device,
+            on_progress=self.listener.features_computed,
+        )
+
+    def _check_budget(self, spec: RunSpec, data: Dataset) -> None:
+        seen = evaluated(spec, data) if spec.evaluates_on == "validation" else data
+        key = spec.dataset, spec.evaluates_on, label_budget(spec, seen)
+        if key not in self._checked:
+            self._checked.add(key)
+            check_budget(spec.dataset, seen.strata, key[2])
+
+    def _check_network(self, spec: RunSpec, data: Dataset, device: torch.device) -> None:
+        """Try the network, and its dropout if a stage draws with it."""
+        drawing = [name for stage, name in spec.stages.items() if self._draws(spec, stage)]
+        dropout = spec.group(Recipe).dropout
+        key = spec.dataset, spec.backbone, str(spec.settings.get("network")), dropout, bool(drawing)
+        if key in self._checked:
+            return
+        self._checked.add(key)
+        made = network_spec(spec, data.train, data.classes, self.config.weights_file(spec))
+        network = try_network(self.registry, made, device)
+        if spec.group(Network).tune == "head":
+            made = replace(made, shape=(_FEATURES,))
+            network = make_network(self.registry, made, seed=0, device=device)
+        inputs = torch.rand(4, *made.shape, generator=torch.Generator().manual_seed(0))
+        if drawing and not draws(network, network, inputs.to(device)):
+            raise BenchError(
+                f"{drawing[0]} needs dropout, and {spec.backbone} has none active with recipe.dropout={dropout:g}: "
+                "there would be no uncertainty at all; take another backbone, or a recipe.dropout above 0"
+            )
+
+    def _draws(self, spec: RunSpec, stage: str) -> bool:
+        return bool(getattr(self.registry.stage_of_run(spec, stage), "needs_dropout", False))
+
+
+def _view(spec: RunSpec) -> tuple[Any, ...]:
+    """The choices that decide which data a run sees."""
+    frozen = spec.group(Network).tune == "head"
+    return spec.dataset, spec.evaluates_on, *((spec.backbone, str(spec.settings["network"])) if frozen else ())

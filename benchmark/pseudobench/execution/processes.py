@@ -1,0 +1,135 @@
+"""Runs in processes of their own, several at a time. One that dies (a segfault, no memory) is one failed run."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pseudobench.base.machine import cores
+from pseudobench.contracts.executing import Batch, Ended, Setup
+from pseudobench.contracts.hookspecs import hookimpl
+from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.execution.workers import attempt, warnings_sent
+from pseudobench.registry.components import installed
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes on this machine, each with its share of the cores; --jobs says how many."""
+
+    name: ClassVar[str] = "processes"
+
+    def execute(self, batch: Batch) -> Iterator[Ended]:
+        """One long-lived process per job: importing torch anew would cost more than a small run."""
+        from multiprocessing.connection import wait
+
+        jobs = min(batch.jobs or cores(), len(batch.specs))
+        setup = batch.setup.with_threads(cores() // (batch.jobs or cores()))
+        waiting = deque(batch.specs)
+        warm_up(batch.specs)
+        workers = [Worker(setup) for _ in range(jobs)]
+        try:
+            while waiting or any(worker.spec for worker in workers):
+                for position, worker in enumerate(workers):
+                    if worker.spec is None and waiting:
+                        if not worker.process.is_alive():
+                            worker.stop()
+                            workers[position] = worker = Worker(setup)  # noqa: PLW2901 - a new one in its place
+                        worker.start(waiting.popleft())
+                for ready in wait([worker.connection for worker in workers if worker.spec]):
+                    worker = next(each for each in workers if each.connection is ready)
+                    yield from worker.hear(batch)
+        finally:
+            for worker in workers:
+                worker.stop()
+
+
+@hookimpl
+def bench_executors() -> list[type[Processes]]:
+    """Offer processes on this machine."""
+    return [Processes]
+
+
+def warm_up(specs: Iterable[RunSpec]) -> None:
+    """Start the process that workers are copied from, so that it imports torch while this one does too.
+
+    It imports what the first run would: the runner, and the modules of the backbones that plugins supply.
+    """
+    context = _context()
+    if context.get_start_method() == "forkserver":
+        from multiprocessing import forkserver
+
+        wanted = {spec.backbone for spec in specs}
+        backbones = installed()[1].of("backbones")
+        modules = dict.fromkeys(entry.component.module for entry in backbones if entry.name in wanted)
+        context.set_forkserver_preload(["pseudobench.execution.runner", *modules])
+        forkserver.ensure_running()
+
+
+def _context() -> Any:
+    import multiprocessing
+
+    methods = multiprocessing.get_all_start_methods()
+    return multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+
+
+class Worker:
+    """A process, and the run that it is at."""
+
+    def __init__(self, setup: Setup) -> None:
+        context = _context()
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(theirs, setup), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.spec: RunSpec | None = None
+
+    def start(self, spec: RunSpec) -> None:
+        """Give it a run."""
+        self.spec = spec
+        self.connection.send(spec)
+
+    def hear(self, batch: Batch) -> Iterator[Ended]:
+        """Take one message of the process, or its end; yields the run if that ended it."""
+        spec = self.spec
+        assert spec is not None
+        try:
+            what, *details = self.connection.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            what, details = "ended", [_cause(self.process.exitcode)]
+        if what == "ended":
+            self.spec = None
+            yield spec, details[0]
+        else:
+            batch.hear((what, *details))
+
+    def stop(self) -> None:
+        """End it, whatever it is at."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def work(connection: Connection, setup: Setup) -> None:
+    """What a process does: run what it is sent, one after another, until nothing more comes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    with warnings_sent(connection.send):
+        runner = setup.runner(connection.send)
+        while (spec := connection.recv()) is not None:
+            connection.send(("ended", attempt(runner, spec)))
+
+
+def _cause(exitcode: int | None) -> str:
+    """Why a process ended, in words."""
+    if exitcode is not None and exitcode < 0:
+        name = signal.Signals(-exitcode).name
+        hint = ", as happens when memory runs out" if name == "SIGKILL" else ""
+        return f"its process was ended by {name}{hint}"
+    return f"its process ended with exit code {exitcode}"

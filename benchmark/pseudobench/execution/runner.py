@@ -1,0 +1,144 @@
+"""From specs to records: finished runs are skipped, a failing run is a record with its reason, the others go on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pseudobench.contracts.datasets import Dataset
+from pseudobench.contracts.events import Listener
+from pseudobench.contracts.executing import Batch, RunnerConfig
+from pseudobench.contracts.protocols import Executor
+from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.contracts.settings import Recipe
+from pseudobench.execution.datasets import DatasetLoader
+from pseudobench.execution.environment import pick_device, set_up
+from pseudobench.execution.processes import Processes
+from pseudobench.execution.run_record import new_record, now
+from pseudobench.execution.single_run import SingleRun
+from pseudobench.execution.workers import WorkerSetup
+from pseudobench.experiments.splits import split_for
+from pseudobench.registry.components import Registry
+from pseudobench.registry.plugins import Plugins
+from pseudobench.storage.cache import Cache
+from pseudobench.storage.records import Store
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Executes runs: one after another in this process, or wherever an executor takes them."""
+
+    config: RunnerConfig
+    registry: Registry
+    plugins: Plugins
+    listener: Listener
+    executor: Executor | None = None
+
+    @cached_property
+    def store(self) -> Store:
+        """The records."""
+        return Store(self.config.results)
+
+    @cached_property
+    def cache(self) -> Cache | None:
+        """Computations kept for later; None: nothing is."""
+        return None if self.config.cache is None else Cache(self.config.cache, self.config.checkpoint_seconds)
+
+    @cached_property
+    def _loader(self) -> DatasetLoader:
+        return DatasetLoader(self.config, self.registry, self.cache, self.listener)
+
+    def run(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
+        """The records of ``specs``: stored ones where finished, else by running."""
+        self.store.prepare()
+        device = pick_device(self.config.device)
+        set_up(device, self.config.threads)
+        stored = {} if self.config.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
+        finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}
+        waiting = [spec for spec in specs if spec.run_id not in finished]
+        datasets = self._loader.load(waiting, device)
+        self.listener.experiment_started(len(specs), len(finished))
+        executor = self.executor or (Processes() if (self.config.jobs or 1) > 1 else None)
+        if executor is None:
+            records = self._in_turn(waiting, datasets, device)
+        else:
+            records = self._elsewhere(executor, waiting, datasets, device) if waiting else {}
+        self.listener.experiment_finished()
+        return [finished.get(spec.run_id) or records[spec.run_id] for spec in specs]
+
+    def _in_turn(
+        self, specs: Sequence[RunSpec], datasets: Mapping[str, Dataset], device: torch.device
+    ) -> dict[str, dict[str, Any]]:
+        """One after another. Runs that another process works on come last, and are not done twice."""
+        records: dict[str, dict[str, Any]] = {}
+        for wait in (False, True):
+            for spec in specs:
+                if spec.run_id in records:
+                    continue
+                with self.store.claim(spec.run_id, wait=wait) as claimed:
+                    if claimed:
+                        records[spec.run_id] = self._run(spec, datasets[spec.run_id], device, waited=wait)
+        return records
+
+    def _run(self, spec: RunSpec, data: Dataset, device: torch.device, *, waited: bool) -> dict[str, Any]:
+        """A run's record: another process's, finished while this one looked elsewhere, or by running now."""
+        stored = None if self.config.force and not waited else self.store.load(spec.run_id)
+        if stored is not None and stored["status"] == "done":
+            self.listener.run_finished(spec, stored)
+            return stored
+        set_up(device, spec.group(Recipe).threads or self.config.threads)
+        return SingleRun(
+            spec,
+            data,
+            device,
+            self.registry,
+            self.plugins,
+            self.store,
+            self.listener,
+            self.config.weights_file(spec),
+            self.cache,
+            resumes=not self.config.force,
+        ).execute()
+
+    def _elsewhere(
+        self, executor: Executor, specs: Sequence[RunSpec], datasets: Mapping[str, Dataset], device: torch.device
+    ) -> dict[str, dict[str, Any]]:
+        """Wherever the executor takes them. Records come back through the store."""
+        records: dict[str, dict[str, Any]] = {}
+        setup = WorkerSetup.of(self.config)
+        batch = Batch(in_waves(specs), setup, self.config.jobs, self.listener, self.store.folder)
+        for spec, reason in executor.execute(batch):
+            record = None if reason else self.store.load(spec.run_id)
+            if record is None or record["status"] == "running":
+                record = self._failed(spec, datasets[spec.run_id], device, reason or "it left no record")
+            records[spec.run_id] = record
+            self.listener.run_finished(spec, record)
+        return records
+
+    def _failed(self, spec: RunSpec, data: Dataset, device: torch.device, reason: str) -> dict[str, Any]:
+        """The record of a run that its process could not finish."""
+        stored = self.store.load(spec.run_id)
+        begun = stored or new_record(spec, data, split_for(spec, data), device, self.plugins)
+        record = {**begun, "status": "failed", "finished": now(), "error": {"message": reason, "where": ""}}
+        self.store.save(record)
+        return record
+
+
+def in_waves(specs: Sequence[RunSpec]) -> list[RunSpec]:
+    """The first run of each group that begins with the same network, then the second of each group, and so on.
+
+    Side by side, all but one of a group would wait until its network is trained.
+    """
+    seen: Counter[tuple[Any, ...]] = Counter()
+    waves = []
+    for spec in specs:
+        group = (spec.dataset, spec.labels, spec.seed, spec.trains_on, spec.policy == "held-out")
+        waves.append(seen[group])
+        seen[group] += 1
+    return [specs[position] for position in sorted(range(len(specs)), key=waves.__getitem__)]

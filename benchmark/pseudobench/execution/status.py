@@ -1,0 +1,67 @@
+"""How far an experiment is: the state of each of its runs, and about how long the rest takes."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pseudobench.storage.job_notes import JobNotes
+
+if TYPE_CHECKING:
+    from pseudobench.contracts.run_spec import RunSpec
+    from pseudobench.storage.records import Store
+
+STATES = ("done", "running", "queued", "failed", "interrupted", "missing")
+
+
+@dataclass(frozen=True)
+class State:
+    """One run: its place in the experiment, its state, and its record if there is one."""
+
+    run_id: str
+    group: tuple[str, int, str]  # dataset, labels, method
+    state: str
+    record: Mapping[str, Any] | None
+
+
+def states(store: Store, specs: Sequence[RunSpec] | None) -> list[State]:
+    """The state of every run asked for; of every record there is if nothing is asked for."""
+    found: list[tuple[str, Mapping[str, Any], Mapping[str, Any] | None]]
+    if specs is None:
+        found = [(record["run_id"], record["spec"], record) for record in store.records()]
+    else:
+        found = [(spec.run_id, vars(spec), store.load(spec.run_id)) for spec in specs]
+    return [
+        State(run_id, (spec["dataset"], spec["labels"], spec["method"]), _state(store, run_id, record), record)
+        for run_id, spec, record in found
+    ]
+
+
+def _state(store: Store, run_id: str, record: Mapping[str, Any] | None) -> str:
+    if record is not None and record["status"] != "running":
+        return str(record["status"])
+    if store.is_claimed(run_id):
+        return "running"
+    if JobNotes(store.folder).has(run_id):
+        return "queued"
+    return "missing" if record is None else "interrupted"
+
+
+def seconds_left(runs: Sequence[State]) -> float | None:
+    """What the rest takes, from the runs of the same method that are done; None if there is nothing to go by."""
+    taken: dict[tuple[str, int, str], list[float]] = {}
+    for run in runs:
+        if run.state == "done" and run.record is not None:
+            taken.setdefault(run.group, []).append(run.record["seconds"])
+    known = [value for values in taken.values() for value in values]
+    left = [run for run in runs if run.state in ("running", "queued", "interrupted", "missing")]
+    if not known or not left:
+        return None if left else 0.0
+    needed = 0.0
+    for run in left:
+        usual = statistics.mean(taken.get(run.group, known))
+        needed += max(usual - (run.record["seconds"] if run.record else 0.0), 0.0)
+    at_once = max(sum(run.state == "running" for run in runs), 1)
+    return needed / at_once

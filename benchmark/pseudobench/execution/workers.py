@@ -1,0 +1,101 @@
+"""A runner in another process: how it is set up there, and how it reports back."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pseudobench.base.paths import is_remote
+from pseudobench.contracts.events import Listener, Progress
+from pseudobench.contracts.executing import Message, RunnerConfig
+from pseudobench.contracts.executing import Runner as AnyRunner
+from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.errors import BenchWarning, one_line
+from pseudobench.registry.components import installed
+
+if TYPE_CHECKING:
+    from pseudobench.execution.runner import Runner
+
+
+@dataclass(frozen=True)
+class WorkerSetup:
+    """What another process needs to make a runner like ours: its configuration, and our environment variables.
+
+    Plugins and registry are not sent: each process loads them itself. ``variables`` name plugin files, and configure
+    plugins.
+    """
+
+    config: RunnerConfig
+    variables: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, config: RunnerConfig) -> WorkerSetup:
+        """A setup for one run after another, with absolute folders: other processes may work elsewhere."""
+        ours = sorted((name, value) for name, value in os.environ.items() if name.startswith("PSEUDOBENCH_"))
+        alone = replace(
+            config,
+            jobs=None,
+            results=_absolute(config.results),
+            data=_absolute(config.data),
+            cache=None if config.cache is None else _absolute(config.cache),
+        )
+        return cls(alone, tuple(ours))
+
+    def with_threads(self, threads: int) -> WorkerSetup:
+        """The same with so many threads for a run whose recipe names no number."""
+        return replace(self, config=replace(self.config, threads=self.config.threads or max(threads, 1)))
+
+    def runner(self, send: Callable[[Message], None]) -> Runner:
+        """A runner in this process, which sends what its listener hears."""
+        from pseudobench.execution.runner import Runner
+
+        os.environ.update(self.variables)
+        plugins, registry = installed()
+        return Runner(self.config, registry, plugins, Forwarding(send))
+
+
+def _absolute(path: Path) -> Path:
+    return path if is_remote(path) else path.absolute()
+
+
+class Forwarding(Listener):
+    """Sends what it hears, but for the end of a run: the executor says that."""
+
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self._send = send
+
+    def run_started(self, spec: RunSpec) -> None:
+        """A run starts."""
+        self._send(("run_started", spec))
+
+    def epoch_finished(self, spec: RunSpec, progress: Progress) -> None:
+        """An epoch of some training has ended."""
+        self._send(("epoch_finished", spec, progress))
+
+    def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
+        """A round is recorded."""
+        self._send(("round_finished", spec, round_))
+
+
+@contextmanager
+def warnings_sent(send: Callable[[Message], None]) -> Iterator[None]:
+    """Send our own warnings, and no others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", BenchWarning)
+        warnings.showwarning = lambda message, *_: send(("warning", str(message)))
+        yield
+
+
+def attempt(runner: AnyRunner, spec: RunSpec) -> str | None:
+    """Do one run, in whatever process this is: None if it left a record, else why not."""
+    try:
+        runner.run([spec])
+    except Exception as error:
+        return one_line(error)
+    return None

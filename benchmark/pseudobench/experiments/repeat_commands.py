@@ -1,0 +1,95 @@
+"""From the specs of run records back to the commands that ask for exactly these runs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from pseudobench.contracts.parameters import Value
+from pseudobench.contracts.run_spec import RunSpec, flat
+from pseudobench.errors import BenchError
+from pseudobench.experiments.parsing import SHORT
+from pseudobench.experiments.resolving import resolve
+from pseudobench.registry.components import Registry
+
+_FLAGS = {setting: "--" + key.replace("_", "-") for key, setting in SHORT.items()}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A ``bench run`` and, where it can't give these very runs with what is installed, why."""
+
+    text: str
+    problem: str = ""
+
+
+def commands(specs: Iterable[RunSpec], registry: Registry) -> list[Command]:
+    """Commands for all of ``specs``, each for as many methods and seeds as one command can ask for."""
+    alike: dict[str, list[RunSpec]] = {}
+    for spec in specs:
+        same = {key: value for key, value in asdict(spec).items() if key != "seed"}
+        alike.setdefault(json.dumps(same, sort_keys=True), []).append(spec)
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for runs in alike.values():
+        settings, problem = _settings(runs[0], registry)
+        key = (_shared(runs[0], settings), seeds_text(run.seed for run in runs), problem)
+        found.setdefault(key, []).append(runs[0].method)
+    return [
+        Command(f"bench run --methods {shlex.quote(','.join(methods))} --seeds {seeds} {shared}", problem)
+        for (shared, seeds, problem), methods in found.items()
+    ]
+
+
+def _settings(spec: RunSpec, registry: Registry) -> tuple[dict[str, Value], str]:
+    """What has to be set to get this run, and why that does not suffice if it does not.
+
+    Besides what the user had set that is every default which has changed since.
+    """
+    held = flat(spec.settings)
+    said = dict(spec.overrides)
+    try:
+        now = _resolved(spec, said, registry)
+        defaults = flat(now.settings)
+        said |= {key: value for key, value in held.items() if key not in defaults or defaults[key] != value}
+        now = _resolved(spec, said, registry)
+    except BenchError as error:
+        return said, str(error)
+    same = now.run_id == spec.run_id
+    return said, "" if same else "the installed version runs something else under these names"
+
+
+def _resolved(spec: RunSpec, settings: Mapping[str, Value], registry: Registry) -> RunSpec:
+    return resolve(
+        registry,
+        method=spec.method,
+        dataset=spec.dataset,
+        seed=spec.seed,
+        labels=spec.labels,
+        backbone=spec.backbone,
+        preset=spec.preset,
+        validation=spec.evaluates_on == "validation",
+        settings=settings,
+    )
+
+
+def _shared(spec: RunSpec, settings: Mapping[str, Value]) -> str:
+    """The options that do not depend on method and seed."""
+    words = ["--dataset", spec.dataset, "--labels", str(spec.labels)]
+    words += ["--backbone", spec.backbone, "--preset", spec.preset]
+    words += ["--validation"] if spec.evaluates_on == "validation" else []
+    for key, value in settings.items():
+        text = str(value).lower() if isinstance(value, bool) or value is None else str(value)
+        if key == SHORT["weights"]:
+            text = text.partition(" sha256:")[0]  # the record says what is in them, too
+        words += [_FLAGS[key], text] if key in _FLAGS else ["--set", f"{key}={text}"]
+    return shlex.join(words)
+
+
+def seeds_text(seeds: Iterable[int]) -> str:
+    """Seeds as ``--seeds`` takes them, as short as can be."""
+    known: Sequence[int] = sorted(set(seeds))
+    if len(known) > 1 and known == list(range(known[0], known[-1] + 1)):
+        return str(len(known)) if known[0] == 0 else f"{known[0]}-{known[-1]}"
+    return ",".join(str(seed) for seed in known) + ("," if len(known) == 1 else "")

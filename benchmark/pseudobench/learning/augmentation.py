@@ -1,0 +1,113 @@
+"""Batched augmentation on tensors: every sample of ``images [B, channels, H, W]`` draws its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from pseudobench.learning.randaugment import rand_augment
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """What is done to training images: first to ``uint8`` pixels, then (cutout) to the network's input.
+
+    ``flip`` is for data whose classes survive it: a mirrored 2 is no digit.
+    """
+
+    shift: bool = False
+    flip: bool = False
+    jitter: float = 0.0
+    operations: int = 0
+    magnitude: int = 0
+    hole: str = "none"
+
+    def pixels(self, images: Tensor, generator: Generator) -> Tensor:
+        """Augmented images, ``uint8`` as they came."""
+        if self.operations:
+            images = rand_augment(images, self.operations, self.magnitude, generator)
+        if self.shift:
+            images = shift_flip(images, images.shape[-1] // 8 or 1, self.flip, generator)
+        if self.jitter:
+            images = colour_jitter(images, self.jitter, generator)
+        return images
+
+    def inputs(self, x: Tensor, generator: Generator) -> Tensor:
+        """Augmented inputs of the network: normalized floats, where zero is the mean colour."""
+        return x if self.hole == "none" else cutout(x, x.shape[-1] // 2, self.hole == "random", generator)
+
+
+def augmentation(name: str, flip: bool) -> Augmentation:
+    """The augmentation that ``recipe.augment`` names."""
+    return {
+        "none": Augmentation(),
+        "weak": Augmentation(shift=True, flip=flip),
+        "cutout": Augmentation(shift=True, flip=flip, hole="fixed"),
+        # UPS's own: RandAugment (N=3, M=4), flip, crop, jitter, a hole of random size.
+        "paper": Augmentation(shift=True, flip=flip, jitter=0.4, operations=3, magnitude=4, hole="random"),
+    }[name]
+
+
+def shift_flip(images: Tensor, pad: int, flip: bool, generator: Generator) -> Tensor:
+    """Shift by up to ``pad`` pixels each way, reflecting at the edges, and mirror half of the images.
+
+    The same as padding by reflection, cropping at random and flipping, in one gather.
+    """
+    batch, channels, height, width = images.shape
+    shift = torch.randint(-pad, pad + 1, (2, batch, 1), generator=generator)
+    rows = _reflect(torch.arange(height) + shift[0], height)
+    columns = _reflect(torch.arange(width) + shift[1], width)
+    if flip:
+        mirrored = torch.rand(batch, 1, generator=generator) < 0.5
+        columns = torch.where(mirrored, columns.flip(1), columns)
+    places = (rows[:, :, None] * width + columns[:, None, :]).view(batch, 1, height * width).to(images.device)
+    return images.flatten(2).gather(2, places.expand(-1, channels, -1)).view_as(images)
+
+
+def _reflect(places: Tensor, size: int) -> Tensor:
+    """Places outside ``0 .. size-1`` mirrored at the edges, which are not repeated."""
+    return (size - 1) - ((size - 1) - places.abs()).abs()
+
+
+def cutout(x: Tensor, length: int, random_length: bool, generator: Generator) -> Tensor:
+    """Set a square around a random place to zero; its side is ``length``, or anything from 1 to it."""
+    batch, _, height, width = x.shape
+    sides = torch.full((batch, 1), length)
+    if random_length:
+        sides = torch.randint(1, length + 1, (batch, 1), generator=generator)
+    inside = []
+    for size in (height, width):
+        centre = torch.randint(0, size, (batch, 1), generator=generator)
+        place = torch.arange(size)
+        inside.append((place >= centre - sides // 2) & (place < centre + sides // 2))
+    outside = ~(inside[0][:, :, None] & inside[1][:, None, :])[:, None]
+    return x * outside.to(x.device, x.dtype)  # ten times as fast on the CPU as filling where the hole is
+
+
+def colour_jitter(images: Tensor, strength: float, generator: Generator) -> Tensor:
+    """Brightness, contrast and saturation, each by a factor within ``1 +- strength``.
+
+    torchvision's jitter applies the three in random order, one order for each image; here they come in this order.
+    """
+    batch, channels = images.shape[:2]
+    factors = 1 + strength * (2 * torch.rand(3, batch, 1, 1, 1, generator=generator) - 1)
+    brightness, contrast, saturation = factors.to(images.device)
+    x = (images.float() * brightness).clamp(0, 255)
+    mean = _grey(x).mean((2, 3), keepdim=True)
+    x = torch.lerp(mean.expand_as(x), x, contrast).clamp(0, 255)
+    if channels == 3:
+        x = torch.lerp(_grey(x).expand_as(x), x, saturation).clamp(0, 255)
+    return x.to(images.dtype)
+
+
+def _grey(x: Tensor) -> Tensor:
+    """Luma ``[B, 1, H, W]`` of colour or grey images."""
+    if x.shape[1] != 3:
+        return x.mean(1, keepdim=True)
+    weights = torch.tensor([0.2989, 0.587, 0.114], device=x.device).view(1, 3, 1, 1)
+    return (x * weights).sum(1, keepdim=True)

@@ -1,0 +1,84 @@
+"""Features of a frozen backbone: computed once for a dataset, kept on disk, and used in place of its images."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import timm
+import torch
+
+from pseudobench.base.hashing import digest, key_of
+from pseudobench.learning.networks import input_moments, make_network, network_spec
+from pseudobench.learning.pool import Normalizer, batches
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from pseudobench.contracts.datasets import Dataset
+    from pseudobench.contracts.run_spec import RunSpec
+    from pseudobench.registry.components import Registry
+    from pseudobench.storage.cache import Cache
+
+FORMAT = 1
+
+
+def with_features(
+    data: Dataset,
+    spec: RunSpec,
+    registry: Registry,
+    *,
+    weights_file: Path | None,
+    cache: Cache | None,
+    device: torch.device,
+    on_progress: Callable[[int, int], None],
+) -> Dataset:
+    """The dataset with the features of the run's frozen backbone in place of its images.
+
+    They are what the backbone's last layer would be given, without dropout; ``on_progress`` hears of images done, and
+    of how many there are.
+    """
+    made = network_spec(spec, data.train, data.classes, weights_file)
+    moments = input_moments(spec, data.train)
+    identity = {
+        "format": FORMAT,
+        "timm": timm.__version__,
+        "backbone": made.backbone,
+        "options": asdict(made.options),
+        "moments": moments,
+        "pixels": digest(data.train_images, data.test_images),
+    }
+    key = f"{made.backbone}-{key_of(identity)}"
+    with nullcontext() if cache is None else cache.lock("features", key):
+        kept = None if cache is None else cache.load("features", key)
+        if cache is not None and kept is not None:
+            cache.saved("features", kept.note["seconds"])
+            return replace(data, train_images=kept.tensors["train"], test_images=kept.tensors["test"])
+        start = time.perf_counter()
+        network = make_network(registry, made, seed=0, device=device).eval()
+        normalize = Normalizer(moments, device)
+        before, total = len(data.train_images), len(data.train_images) + len(data.test_images)
+        train = _compute(network, data.train_images, normalize, lambda done: on_progress(done, total))
+        test = _compute(network, data.test_images, normalize, lambda done: on_progress(before + done, total))
+        if cache is not None:
+            note = {"seconds": time.perf_counter() - start, "identity": identity}
+            cache.store("features", key, {"train": train, "test": test}, note)
+    return replace(data, train_images=train, test_images=test)
+
+
+@torch.no_grad()
+def _compute(network: nn.Module, images: Tensor, normalize: Normalizer, on_done: Callable[[int], None]) -> Tensor:
+    """What the last layer is given for each image, ``float32 [N, F]``."""
+    timm_model: Any = network
+    parts = []
+    done = 0
+    for batch in batches(network, images, normalize):
+        features = timm_model.forward_head(timm_model.forward_features(batch), pre_logits=True)
+        parts.append(features.float().flatten(1).cpu())
+        done += len(batch)
+        on_done(done)
+    return torch.cat(parts)

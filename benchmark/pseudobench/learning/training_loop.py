@@ -1,0 +1,185 @@
+"""The training loop, nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from timm.optim import param_groups_weight_decay  # type: ignore[attr-defined]
+
+from pseudobench.base.seeds import derive_seed, seeded
+from pseudobench.contracts.datasets import MULTI, SINGLE
+from pseudobench.errors import RunError
+from pseudobench.learning.augmentation import Augmentation
+from pseudobench.learning.dropout import FastDropout
+from pseudobench.maths.losses import binary_cross_entropy, single_label_loss
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor, nn
+
+    from pseudobench.contracts.settings import Recipe
+    from pseudobench.learning.pool import Normalizer
+    from pseudobench.storage.cache import Checkpoint
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Which of the images ``uint8 [N, channels, H, W]`` to train on, and what is known of those.
+
+    ``rows int64 [M]``, ``positive`` and ``negative bool [M, C]``. The images themselves are not copied.
+    """
+
+    images: Tensor
+    rows: Tensor
+    positive: Tensor
+    negative: Tensor
+    task: str = SINGLE
+
+    @property
+    def leading(self) -> Tensor:
+        """Which samples others are matched with, ``bool [M]``: those with a positive; of several classes, all."""
+        return self.positive.any(1) | (self.task == MULTI)
+
+
+class Training:
+    """A training in progress: it can stop after any epoch and go on from its state, bit for bit."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        data: TrainingSet,
+        recipe: Recipe,
+        normalize: Normalizer,
+        *,
+        augment: Augmentation,
+        seed: int,
+    ) -> None:
+        self._network, self._recipe, self._normalize, self._augment = network, recipe, normalize, augment
+        self._device = normalize.device
+        self._draws = torch.Generator().manual_seed(derive_seed(seed, "batches"))
+        self._stream = Stream(data, recipe.batch_size, self._draws)
+        self._steps = recipe.steps or math.ceil(pass_length(data) / recipe.batch_size)
+        groups = param_groups_weight_decay(network, recipe.weight_decay)
+        self._optimizer = torch.optim.SGD(groups, recipe.lr, recipe.momentum, nesterov=recipe.momentum > 0)
+        self._positive, self._negative = data.positive.to(self._device), data.negative.to(self._device)
+        self._images = data.images.to(self._device)  # whole, once: batches are gathered where they are used
+        self._rows = data.rows.to(self._device)
+        self._loss = binary_cross_entropy if data.task == MULTI else single_label_loss
+        self._forward: Any = torch.compile(network) if recipe.compile else network
+        self._dropout = nullcontext if recipe.compile else FastDropout  # compiled code draws by itself
+
+    def epoch(self, epoch: int) -> None:
+        """Train for an epoch."""
+        self._network.train()
+        for step in range(epoch * self._steps, (epoch + 1) * self._steps):
+            progress = step / (self._recipe.epochs * self._steps)
+            for group in self._optimizer.param_groups:
+                group["lr"] = self._recipe.lr * math.cos(math.pi * self._recipe.cosine * progress)
+            loss = self._step(next(self._stream).to(self._device))
+        if not math.isfinite(loss.item()):
+            raise RunError(f"the loss became {loss.item()} in epoch {epoch}; try a smaller recipe.lr")
+        self._network.eval()
+
+    def _step(self, rows: Tensor) -> Tensor:
+        """One step on the samples ``rows int64 [B]``."""
+        pixels = self._augment.pixels(self._images[self._rows[rows]], self._draws)
+        inputs = self._augment.inputs(self._normalize(pixels), self._draws)
+        mixed = self._device.type == "cuda"
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=mixed), self._dropout():
+            logits = self._forward(inputs)
+        loss = self._loss(logits.float(), self._positive[rows], self._negative[rows])
+        self._optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(loss)
+        self._optimizer.step()
+        return loss
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything that the epochs to come depend on, as tensors."""
+        return {
+            **{f"network/{name}": value for name, value in self._network.state_dict().items()},
+            **{f"momentum/{place}": value for place, value in enumerate(self._momenta()) if value is not None},
+            "stream": self._stream.waiting,
+            "draws": self._draws.get_state(),
+            "dropout": torch.get_rng_state(),
+            **({"dropout-cuda": torch.cuda.get_rng_state(self._device)} if self._device.type == "cuda" else {}),
+        }
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Go back to a state; torch's global generators, which dropout draws from, go with it."""
+        own = {name.removeprefix("network/"): value for name, value in state.items() if name.startswith("network/")}
+        self._network.load_state_dict(own)
+        for place, parameter in enumerate(self._parameters()):
+            kept = state.get(f"momentum/{place}")
+            if kept is not None:
+                self._optimizer.state[parameter]["momentum_buffer"] = kept.to(parameter).clone(
+                    memory_format=torch.preserve_format
+                )
+        self._stream.waiting = state["stream"]
+        self._draws.set_state(state["draws"])
+        torch.set_rng_state(state["dropout"])
+        if "dropout-cuda" in state:
+            torch.cuda.set_rng_state(state["dropout-cuda"], self._device)
+
+    def _parameters(self) -> list[Any]:
+        return [parameter for group in self._optimizer.param_groups for parameter in group["params"]]
+
+    def _momenta(self) -> list[Tensor | None]:
+        return [self._optimizer.state[parameter].get("momentum_buffer") for parameter in self._parameters()]
+
+
+def fit(
+    network: nn.Module,
+    data: TrainingSet,
+    recipe: Recipe,
+    normalize: Normalizer,
+    *,
+    augment: Augmentation,
+    seed: int,
+    on_epoch: Callable[[int], None] = lambda _epoch: None,
+    checkpoint: Checkpoint | None = None,
+) -> None:
+    """Train ``network`` in place. The same seed and data give the same weights, bit for bit on one machine."""
+    training = Training(network, data, recipe, normalize, augment=augment, seed=seed)
+    with seeded(derive_seed(seed, "dropout"), normalize.device):
+        left = checkpoint.load(training.state()) if checkpoint else None
+        if left is not None:
+            training.restore(left.tensors)
+        for epoch in range(left.note["epoch"] if left else 0, recipe.epochs):
+            training.epoch(epoch)
+            if checkpoint:
+                checkpoint.offer(epoch + 1, training.state)
+            on_epoch(epoch)
+
+
+def pass_length(data: TrainingSet) -> int:
+    """Samples in one pass: those with positives are repeated to match those with negatives alone (as in UPS)."""
+    positives = int(data.leading.sum())
+    return max(positives, len(data.positive) - positives) + len(data.positive) - positives
+
+
+class Stream:
+    """Row indices of batch after batch, ``int64 [batch_size]``, pass after pass without end."""
+
+    def __init__(self, data: TrainingSet, batch_size: int, generator: Generator) -> None:
+        leading = data.leading
+        self._positives, self._negatives = leading.nonzero()[:, 0], (~leading).nonzero()[:, 0]
+        self._batch_size, self._generator = batch_size, generator
+        self.waiting = torch.empty(0, dtype=torch.int64)
+
+    def __next__(self) -> Tensor:
+        while len(self.waiting) < self._batch_size:
+            self.waiting = torch.cat([self.waiting, self._pass()])
+        rows, self.waiting = self.waiting[: self._batch_size], self.waiting[self._batch_size :]
+        return rows
+
+    def _pass(self) -> Tensor:
+        """Each sample once, and those with positives again until there are as many as those without."""
+        count = len(self._positives)
+        wanted = max(count, len(self._negatives))
+        repeats = [torch.randperm(count, generator=self._generator) for _ in range(-(-wanted // count))]
+        once = torch.cat([self._positives[torch.cat(repeats)[:wanted]], self._negatives])
+        return once[torch.randperm(len(once), generator=self._generator)]

@@ -1,0 +1,1 @@
+"""Pure functions of tensors and numbers: no network, no file, no state."""

@@ -1,0 +1,69 @@
+"""Tensor maths shared by labelers and selectors. ``probs`` and the like are ``[N, C]``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from pseudobench.contracts.datasets import MULTI, SINGLE
+from pseudobench.contracts.values import Selection
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pseudobench.contracts.values import Estimate, PredictionSets
+
+
+def argmax_mask(probs: Tensor) -> Tensor:
+    """One-hot mask of each row's largest probability, ``bool [N, C]``; ties go to the lower class index."""
+    return torch.zeros_like(probs, dtype=torch.bool).scatter_(1, probs.argmax(1, keepdim=True), True)
+
+
+def confident_positives(estimate: Estimate, target: Tensor, tau_p: float, kappa_p: float) -> Tensor:
+    """The first term of Eq. 4: pseudo-labels that are 1, probable and certain, ``bool [N, C]``."""
+    return target & (estimate.probs >= tau_p) & (estimate.uncertainty <= kappa_p)
+
+
+def confident_negatives(
+    estimate: Estimate, target: Tensor, tau_n: float, kappa_n: float, *, task: str = SINGLE
+) -> Tensor:
+    """The second term of Eq. 4: pseudo-labels that are 0, improbable and certain, ``bool [N, C]``.
+
+    Where every sample has a class, its most probable one is never a negative, even if the labeler gave it no label.
+    """
+    low = estimate.for_negatives
+    sure = (low.probs <= tau_n) & (low.uncertainty <= kappa_n) & ~target
+    return sure if task == MULTI else sure & ~argmax_mask(estimate.probs)
+
+
+def outside(sets: PredictionSets, estimate: Estimate, *, task: str = SINGLE) -> Tensor:
+    """The classes outside each set, ``bool [N, C]``, but never the most probable class of a sample that has one.
+
+    An empty set rules nothing out: it says that the sample is the most confident of all, not that no class fits.
+    """
+    beyond = ~sets.mask & sets.mask.any(1, keepdim=True)
+    return beyond if task == MULTI else beyond & ~argmax_mask(estimate.probs)
+
+
+def balance(positive: Tensor, estimate: Estimate, floor: int) -> Tensor:
+    """Keep as many positives of each class as the rarest class has (at least ``floor``), surest first.
+
+    The surest are the least uncertain and, among equals (set sizes are often equal), the most probable.
+    """
+    counts = positive.sum(0)
+    keep = max(floor, int(counts.min()))
+    rows, classes = positive.nonzero(as_tuple=True)
+    # Class by class, the surest first; only positives are sorted, not every sample in every class.
+    order = estimate.probs[positive].sort(descending=True, stable=True).indices
+    order = order[estimate.uncertainty[positive][order].sort(stable=True).indices]
+    order = order[classes[order].sort(stable=True).indices]
+    first = counts.cumsum(0) - counts
+    place = torch.arange(len(order), device=order.device) - first[classes[order]]
+    kept = order[place < keep]
+    return torch.zeros_like(positive).index_put_((rows[kept], classes[kept]), positive.new_ones(()))
+
+
+def either(positive: Tensor, negative: Tensor) -> Selection:
+    """A sample trains through its positives or, if it has none, through its negatives."""
+    return Selection(positive, negative & ~positive.any(1, keepdim=True))

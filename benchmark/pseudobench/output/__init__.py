@@ -1,0 +1,1 @@
+"""What people see: tables as text, the terminal, the report, figures."""

@@ -1,0 +1,142 @@
+"""What people see in the terminal. Rich is used here and in progress.py, and nowhere else."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import track as rich_track
+from rich.table import Table as RichTable
+
+if TYPE_CHECKING:
+    from pseudobench.output.text_tables import Grid
+
+Item = TypeVar("Item")
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def say(text: str = "") -> None:
+    """A line of output."""
+    out.print(escape(text), soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """A line beside the output: progress, warnings."""
+    err.print(escape(text), soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """Something the user should know."""
+    err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+
+
+def fail(text: str) -> None:
+    """Why nothing more will happen, in one line."""
+    err.print(f"[red]error:[/red] {escape(text)}", soft_wrap=True)
+
+
+def show_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    numbers_from: int | None = None,
+    bold: Collection[tuple[int, int]] = (),
+) -> None:
+    """A table; columns from ``numbers_from`` on are numbers, flush right and never cut. ``bold`` are rows and columns.
+
+    Where they do not fit side by side, they are shown in several tables, each with the columns before them.
+    """
+    if title:
+        say(title)
+    # A pipe has no width: nothing is cut or folded there.
+    target = out if out.is_terminal else Console(file=sys.stdout, width=max(250, out.width), highlight=False)
+    for table in _tables(header, rows, numbers_from, target.width, bold):
+        target.print(table)
+
+
+def show_grid(grid: Grid) -> None:
+    """A table of results with its marks."""
+    rows, bold = _marked(grid)
+    show_table(grid.flat_header, rows, title=grid.caption, numbers_from=grid.keys, bold=bold)
+
+
+def picture_of_grid(grid: Grid) -> str:
+    """What `show_grid` prints in a terminal that is wide enough, as an SVG."""
+    rows, bold = _marked(grid)
+    (table,) = _tables(grid.flat_header, rows, grid.keys, sys.maxsize, bold)
+    measure = Console(width=10_000)
+    width = measure.measure(table).maximum
+    console = Console(file=io.StringIO(), record=True, width=width, highlight=False, legacy_windows=False)
+    console.print(escape(grid.caption))
+    console.print(table)
+    picture = console.export_svg(title="bench table")
+    return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)  # rich would have a font fetched
+
+
+def _marked(grid: Grid) -> tuple[list[list[str]], set[tuple[int, int]]]:
+    """The texts of a grid with signs before those that are marked, and which of them are bold."""
+    from pseudobench.analysis.marks import NEAR
+
+    signs = {"best": "* ", "near": f"{NEAR} ", "": ""}
+    rows = [[signs[cell.mark] + cell.text for cell in row] for row in grid.rows]
+    places = ((number, place, cell) for number, row in enumerate(grid.rows) for place, cell in enumerate(row))
+    return rows, {(number, place) for number, place, cell in places if cell.mark == "best"}
+
+
+def _tables(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers_from: int | None,
+    width: int,
+    bold: Collection[tuple[int, int]],
+) -> Iterator[RichTable]:
+    """A table in parts that fit into ``width``."""
+    start = len(header) if numbers_from is None else numbers_from
+    for part in _parts(header, rows, start, width):
+        table = RichTable()
+        for place in part:
+            if place < start:
+                table.add_column(escape(header[place]), no_wrap=numbers_from is not None)
+            else:
+                table.add_column(escape(header[place]), justify="right", no_wrap=True)
+        for number, row in enumerate(rows):
+            cells = {place: escape(row[place]) for place in part}
+            table.add_row(*(f"[bold]{cell}[/]" if (number, place) in bold else cell for place, cell in cells.items()))
+        yield table
+
+
+def _parts(header: Sequence[str], rows: Sequence[Sequence[str]], start: int, width: int) -> list[list[int]]:
+    """Columns in groups that fit into ``width``: the first ``start`` in each, the others in turn."""
+    needs = [max(len(row[place]) for row in (header, *rows)) + 3 for place in range(len(header))]
+    keys = list(range(start))
+    parts: list[list[int]] = [keys]
+    for place in range(start, len(header)):
+        used = sum(needs[each] for each in parts[-1]) + 1
+        if used + needs[place] > width and len(parts[-1]) > len(keys):
+            parts.append(list(keys))
+        parts[-1] = [*parts[-1], place]
+    return parts
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Show that something without a bar of its own goes on; in a terminal only."""
+    if not err.is_terminal:
+        yield
+        return
+    with err.status(escape(text)):
+        yield
+
+
+def track(items: Sequence[Item], text: str) -> Iterator[Item]:
+    """Go through ``items`` with a bar; in a terminal only."""
+    yield from rich_track(items, escape(text), console=err, transient=True, disable=not err.is_terminal)

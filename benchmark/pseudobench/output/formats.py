@@ -1,0 +1,112 @@
+"""Grids as text: Markdown, LaTeX and HTML. The terminal's is in console.py."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from pseudobench.analysis.marks import NEAR
+from pseudobench.output.text_tables import Grid, Shown
+
+
+def to_markdown(grid: Grid) -> str:
+    """A Markdown table below its caption."""
+
+    def shown(cell: Shown) -> str:
+        text = cell.text.replace("|", "\\|")
+        return {"best": f"**{text}**", "near": f"{text} {NEAR}", "": text}[cell.mark]
+
+    aligns = ["---"] * grid.keys + ["---:"] * (len(grid.header) - grid.keys)
+    lines = [grid.flat_header, aligns, *([shown(cell) for cell in row] for row in grid.rows)]
+    above = f"{grid.caption}\n\n" if grid.caption else ""
+    return above + "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "–": "--",
+    NEAR: r"\textdagger{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+
+#: A hyphen before a number, at the start of a cell or after a space.
+_MINUS = re.compile(r"(?<!\S)-(?=\d)")
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+def to_latex(grid: Grid) -> str:
+    """A LaTeX table; needs the package booktabs."""
+
+    def shown(cell: Shown) -> str:
+        text = _MINUS.sub("$-$", escape_latex(cell.text))
+        return {"best": rf"{{\boldmath\textbf{{{text}}}}}", "near": rf"{text}\,\textdagger{{}}", "": text}[cell.mark]
+
+    lines = [r"\begin{table}", r"\centering"]
+    if grid.caption:
+        lines.append(rf"\caption{{{escape_latex(grid.caption)}}}")
+    lines += [rf"\begin{{tabular}}{{{'l' * grid.keys}{'r' * (len(grid.header) - grid.keys)}}}", r"\toprule"]
+    if grid.groups:
+        lines += _latex_groups(grid)
+    lines += [_line(map(escape_latex, grid.header)), r"\midrule"]
+    lines += [_line(map(shown, row)) for row in grid.rows]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def _latex_groups(grid: Grid) -> list[str]:
+    """A line of groups, and rules below them."""
+    cells, rules, start = [], [], 1
+    for group, width in grid.spans:
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape_latex(group)}}}")
+        rules += [rf"\cmidrule(lr){{{start}-{start + width - 1}}}"] if group else []
+        start += width
+    return [_line(cells), "".join(rules)]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+_STYLE = (
+    "table{border-collapse:collapse;font:14px system-ui,sans-serif}caption{text-align:left;max-width:60em}"
+    "th,td{padding:.25em .6em;border-bottom:1px solid #ccc;text-align:left}.n{text-align:right;white-space:nowrap}"
+)
+
+
+def to_html(grids: Sequence[Grid]) -> str:
+    """A page of its own with the tables."""
+    head = f'<meta charset="utf-8"/><title>Results</title><style>{_STYLE}</style>'
+    tables = "\n".join(map(_html_table, grids))
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{tables}\n</body></html>\n'
+
+
+def _html_table(grid: Grid) -> str:
+    def shown(place: int, cell: Shown) -> str:
+        text = html.escape(cell.text)
+        marked = {"best": f"<b>{text}</b>", "near": f"{text} {NEAR}", "": text}[cell.mark]
+        return f'<td class="n">{marked}</td>' if place >= grid.keys else f"<td>{marked}</td>"
+
+    lines = ["<table>", f"<caption>{html.escape(grid.caption)}</caption>", "<thead>"]
+    if grid.groups:
+        over = "".join(f'<th colspan="{width}">{html.escape(group)}</th>' for group, width in grid.spans)
+        lines.append(f"<tr>{over}</tr>")
+    names = "".join(
+        f'<th class="n">{html.escape(name)}</th>' if place >= grid.keys else f"<th>{html.escape(name)}</th>"
+        for place, name in enumerate(grid.header)
+    )
+    lines += [f"<tr>{names}</tr>", "</thead>", "<tbody>"]
+    lines += [f"<tr>{''.join(shown(place, cell) for place, cell in enumerate(row))}</tr>" for row in grid.rows]
+    return "\n".join([*lines, "</tbody>", "</table>"])
+
+
+TEXTS: dict[str, Callable[[Grid], str]] = {"markdown": to_markdown, "latex": to_latex}

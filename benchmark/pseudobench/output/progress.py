@@ -1,0 +1,142 @@
+"""How an experiment's progress is shown in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from pseudobench.contracts.columns import headline
+from pseudobench.contracts.events import Listener
+from pseudobench.contracts.events import Progress as Shown
+from pseudobench.output.console import err, note
+
+if TYPE_CHECKING:
+    from pseudobench.contracts.run_spec import RunSpec
+
+
+def listener(quiet: bool) -> Listener:
+    """How an experiment's progress is shown: bars in a terminal, lines elsewhere, nothing if quiet."""
+    if quiet:
+        return Listener()
+    return LiveProgress() if err.is_terminal else PlainProgress()
+
+
+def _outcome(record: Mapping[str, Any]) -> str:
+    if record["status"] != "done":
+        return f"FAILED: {record['error']['message']}"
+    last = record["rounds"][-1]
+    work = [round_.get("work") or {} for round_ in record["rounds"]]
+    trained, reused = (int(sum(each.get(key, 0) for each in work)) for key in ("trained", "reused"))
+    networks = f"{trained} network{'s' * (trained != 1)} trained" + (f", {reused} reused" if reused else "")
+    return f"{_measured(last)}, {networks}, {record['seconds']:.1f} s"
+
+
+def _measured(round_: Mapping[str, Any]) -> str:
+    name, value = headline(round_)
+    return f"{name} {100 * value:.2f} %"
+
+
+class PlainProgress(Listener):
+    """A line per round and per run, for logs and pipes."""
+
+    def __init__(self) -> None:
+        self._place = self._total = self._quarter = 0
+
+    def experiment_started(self, total: int, finished_before: int) -> None:
+        """Say how much there is to do."""
+        self._total, self._place = total, finished_before
+        note(f"{total} runs, {finished_before} of them finished before")
+
+    def features_computed(self, done: int, total: int) -> None:
+        """Say so at each quarter."""
+        quarter = 4 * done // total
+        if quarter > self._quarter:
+            note(f"features: {done} of {total} images")
+        self._quarter = quarter % 4
+
+    def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
+        """Say how the round went."""
+        selection = round_["selection"]
+        chosen = f", {selection['positive_samples']} of {selection['pool']} labeled" if selection else ""
+        note(f"  {spec.run_id} round {round_['round']}: {_measured(round_)}{chosen}")
+
+    def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
+        """Say how the run ended."""
+        self._place += 1
+        note(f"[{self._place}/{self._total}] {spec.run_id}: {_outcome(record)}")
+
+
+class LiveProgress(Listener):
+    """Bars for the experiment and the current runs, with the time left; finished runs scroll by above."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=err,
+            transient=True,
+        )
+        self._runs: TaskID | None = None
+        self._features: TaskID | None = None
+        self._current: dict[str, TaskID] = {}
+        self._last: dict[str, str] = {}
+        self._shares: dict[str, float] = {}
+
+    def experiment_started(self, total: int, finished_before: int) -> None:
+        """Show the bars."""
+        note(f"{total} runs, {finished_before} of them finished before")
+        todo = total - finished_before
+        self._runs = self._progress.add_task("all runs", total=todo, note=f"0/{todo}")
+        if todo:
+            self._progress.start()
+
+    def features_computed(self, done: int, total: int) -> None:
+        """A bar of its own, before the runs."""
+        if self._features is None:
+            self._features = self._progress.add_task("features", total=total, note="")
+            self._progress.start()
+        self._progress.update(self._features, completed=done, note=f"{done}/{total} images")
+        if done == total:
+            self._progress.remove_task(self._features)
+            self._features = None
+
+    def run_started(self, spec: RunSpec) -> None:
+        """A bar for the run."""
+        name = f"{spec.dataset} {spec.labels} {spec.method} seed {spec.seed}"
+        self._current[spec.run_id] = self._progress.add_task(escape(name), total=1.0, note="")
+
+    def epoch_finished(self, spec: RunSpec, progress: Shown) -> None:
+        """Move the bars."""
+        last = self._last.get(spec.run_id, "")
+        now = f"round {progress.round}/{progress.rounds} epoch {progress.epoch}/{progress.epochs}{last}"
+        self._progress.update(self._current[spec.run_id], completed=progress.share, note=now)
+        self._move(spec, progress.share)
+
+    def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
+        """Remember how good the round was."""
+        self._last[spec.run_id] = f", last {_measured(round_)}"
+
+    def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
+        """Leave a line above the bars."""
+        if spec.run_id in self._current:
+            self._progress.remove_task(self._current.pop(spec.run_id))
+        self._move(spec, 1.0)
+        self._progress.console.print(escape(f"{spec.run_id}: {_outcome(record)}"))
+
+    def _move(self, spec: RunSpec, share: float) -> None:
+        """The bar of all runs, of which this one is done by ``share``."""
+        self._shares[spec.run_id] = share
+        if self._runs is not None:
+            total = self._progress.tasks[0].total or 0
+            done = sum(each == 1.0 for each in self._shares.values())
+            self._progress.update(self._runs, completed=sum(self._shares.values()), note=f"{done}/{total:.0f}")
+
+    def experiment_finished(self) -> None:
+        """Take the bars away."""
+        self._progress.stop()

@@ -1,0 +1,168 @@
+"""Every figure of a section: what it shows in words, its numbers, and how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import altair
+import vl_convert
+
+from pseudobench.output.report import charts, measures
+from pseudobench.output.report.sections import Section
+from pseudobench.output.report.themes import Theme
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS = ("svg", "pdf", "png")
+_TITLES = {"accuracy": "Accuracy", "mAP": "Mean average precision"}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure. ``note`` says how to read it, ``alt`` what it shows to those who do not see it."""
+
+    name: str
+    title: str
+    note: str
+    alt: str
+    data: pd.DataFrame
+    draw: Callable[[Theme], charts.Chart]
+
+    def render(self, theme: Theme, format_: str, *, aria: bool = True) -> bytes:
+        """The figure as a file: svg (with ``aria`` each mark says its values), pdf or png."""
+        with altair.data_transformers.enable("default", max_rows=None):
+            spec: dict[str, Any] = {**self.draw(theme).to_dict(), "config": {**theme.config(), "aria": aria}}
+        if format_ == "svg":
+            return vl_convert.vegalite_to_svg(spec).encode()
+        if format_ == "pdf":
+            return vl_convert.vegalite_to_pdf(spec)
+        return vl_convert.vegalite_to_png(spec, scale=3)
+
+
+def figures(section: Section) -> list[Figure]:
+    """The figures that the section's runs have numbers for."""
+    made = (make(name, section) for name, make in FIGURES.items())
+    return [figure for figure in made if len(figure.data)]
+
+
+def _results(name: str, section: Section) -> Figure:
+    means = measures.results(section.series, name)
+    runs = measures.each_run(section.series, **{section.measure: measures.tested(name)})
+    return Figure(
+        name,
+        _TITLES[section.measure],
+        "Last network of each run: a faint dot for every seed, the mean with its 95 % interval.",
+        f"Mean {section.measure} of {_range(means, 'mean')}.",
+        means,
+        partial(charts.results, means, runs, section.names, section.measure),
+    )
+
+
+def _rounds(name: str, section: Section) -> Figure:
+    means = measures.rounds(section.series)
+    last = means.groupby("series", sort=False).tail(1)
+    return Figure(
+        name,
+        f"{_TITLES[section.measure]} per round",
+        "Means with 95 % intervals. A run that settled early keeps its last network, so that every round has all runs.",
+        f"{_TITLES[section.measure]} by round; after the last round {_range(last, 'mean')}.",
+        means,
+        partial(charts.rounds, means, section.names, section.measure),
+    )
+
+
+def _precision(name: str, section: Section) -> Figure:
+    means = measures.selections(section.series)
+    selected, precision = measures.chosen("positive_share"), measures.chosen("positive_precision")
+    runs = measures.each_run(section.series, selected=selected, precision=precision)
+    return Figure(
+        name,
+        "Pseudo-label precision against how many were selected",
+        "Last selection of each run: a faint mark for every seed, means with 95 % intervals in both directions. "
+        "Runs that selected nothing have no precision; both means leave them out.",
+        f"Share of the pool selected: {_range(means, 'selected')}. Precision: {_range(means, 'precision')}.",
+        means,
+        partial(charts.selections, means, runs, section.names),
+    )
+
+
+def _coverage(name: str, section: Section) -> Figure:
+    means = measures.coverage(section.series)
+    covered = "all true classes" if section.multi_label else "the true class"
+    levels = ", ".join(f"{level:g} %" for level in sorted(set(means["nominal"].dropna()))) or "not known"
+    return Figure(
+        name,
+        "Coverage of prediction sets",
+        f"Sets that hold {covered}, in the last round; means with 95 % intervals. The dashed line is the nominal level "
+        f"1 - alpha ({levels}).",
+        f"Coverage of pool and test images: {_range(means, 'mean')}; nominal {levels}.",
+        means,
+        partial(charts.coverage, means, section.names, covered),
+    )
+
+
+def _sizes(name: str, section: Section) -> Figure:
+    means = measures.sizes(section.series)
+    return Figure(
+        name,
+        "Sizes of prediction sets",
+        "Share of the pool's sets with so many classes, in the last round; means with 95 % intervals.",
+        f"Histograms of set sizes from 0 to {means['size'].max()}, {means['series'].nunique()} of them.",
+        means,
+        partial(charts.sizes, means, section.names),
+    )
+
+
+def _reliability(name: str, section: Section) -> Figure:
+    bins = measures.reliability(section.series)
+    each, right = "Test images", "accuracy"
+    if section.multi_label:
+        each, right = "Every class of every test image, predicted to be there or not", "classes right"
+    return Figure(
+        name,
+        "Reliability before and after scaling",
+        f"{each}; of the network that chose last, all runs together. On the diagonal it is right as often as it is "
+        "sure, below it too sure. Larger marks stand for more predictions. Methods without scaling have one line.",
+        f"Accuracy against confidence in {bins['bin'].nunique()} bins, in {bins['series'].nunique()} diagrams.",
+        bins,
+        partial(charts.reliability, bins, section.names, right),
+    )
+
+
+def _seconds(name: str, section: Section) -> Figure:
+    means = measures.seconds(section.series)
+    return Figure(
+        name,
+        "Seconds per stage",
+        "Total of a run, mean over runs, logarithmic. What was reused from the cache was not trained again, and counts "
+        "as the little that took.",
+        f"Mean seconds by stage: {_range(means, 'mean', 'stage', ' s')}.",
+        means,
+        partial(charts.seconds, means, section.names),
+    )
+
+
+#: By name, in the order of the page, where neighbours are about equally high.
+FIGURES: dict[str, Callable[[str, Section], Figure]] = {
+    "accuracy": _results,
+    "map": _results,
+    "coverage": _coverage,
+    "rounds": _rounds,
+    "precision": _precision,
+    "reliability": _reliability,
+    "seconds": _seconds,
+    "sizes": _sizes,
+}
+
+
+def _range(table: pd.DataFrame, column: str, label: str = "series", unit: str = " %") -> str:
+    """From the smallest to the largest value, with their names."""
+    known = table.dropna(subset=[column]).sort_values(column, kind="stable")
+    if not len(known):
+        return "none"
+    ends = [f"{row[column]:.3g}{unit} ({row[label]})" for row in (known.iloc[0], known.iloc[-1])]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

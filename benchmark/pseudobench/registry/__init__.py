@@ -1,0 +1,1 @@
+"""Finding plugins, checking their components, and starting new ones."""

@@ -1,0 +1,52 @@
+"""Plugins that are single files, not installed: named with ``--plugin``, or in PSEUDOBENCH_PLUGINS."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from pseudobench.errors import BenchError
+
+#: Environment variable with the files, so that processes which this one starts know them too.
+FILES = "PSEUDOBENCH_PLUGINS"
+
+
+def plugin_files() -> list[str]:
+    """Plugins that are single files: those named with ``--plugin``, or in PSEUDOBENCH_PLUGINS."""
+    return [file for file in os.environ.get(FILES, "").split(os.pathsep) if file]
+
+
+def name_file(file: str) -> None:
+    """Make a file one of the plugins of this process, and of those that it starts."""
+    path = Path(file).absolute()
+    if not path.is_file():
+        raise BenchError(f"there is no plugin file {file}")
+    os.environ[FILES] = os.pathsep.join(dict.fromkeys([*plugin_files(), str(path)]))
+
+
+def import_plugin(name: str) -> ModuleType:
+    """A module by its name, or by its file."""
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    path = Path(name).absolute()
+    # A name of its own: a file called statistics.py must not take the place of another module.
+    module_name = f"pseudobench_file_{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}_{path.stem}"
+    module = sys.modules.get(module_name)
+    if module is not None and getattr(module, "__file__", None) == str(path):
+        return module
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise BenchError(f"there is no plugin file {name}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # dataclasses look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
+    return module

@@ -1,0 +1,68 @@
+"""A new plugin: a small distribution with everything that one needs to be installed, tested and published."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from pseudobench.contracts.kinds import KINDS as ALL_KINDS
+from pseudobench.errors import BenchError
+
+_TEMPLATES = resources.files("pseudobench.registry").joinpath("templates")
+#: The kinds of components that there is a template for.
+KINDS = tuple(kind.singular for kind in ALL_KINDS if _TEMPLATES.joinpath(f"{kind.singular}.py.template").is_file())
+#: How the README of a new plugin says to use its component.
+_USE = {
+    "selector": " Use it in any composition, such as `bench run --methods supervised,softmax+hard+$name`.",
+    "labeler": " Use it in any composition, such as `bench run --methods softmax+$name+confidence`.",
+    "estimator": " Use it in any composition, such as `bench run --methods $name+hard+ups`.",
+    "scaling": " Use it in any composition, such as `bench run --methods $name+raps+set-argmax+confidence`.",
+    "set-predictor": " Use it in any composition, such as `bench run --methods $name+set-argmax+confidence`.",
+    "dataset": " Use it as `bench run --dataset $name`.",
+    "executor": " Use it as `bench run --executor $name`.",
+}
+
+
+def create(name: str, kind: str, folder: Path) -> list[Path]:
+    """Write a plugin called ``name`` into ``folder``, which must not exist; the files written."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or keyword.iskeyword(name):
+        raise BenchError(f"{name!r}: a plugin's name is lower-case words joined by hyphens, such as my-rule")
+    if kind not in KINDS:
+        raise BenchError(f"--kind {kind}: one of {', '.join(KINDS)}")
+    if folder.exists():
+        raise BenchError(f"{folder} exists already; choose another name, or remove it")
+    texts = render(name, kind)
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return [folder / path for path in texts]
+
+
+def render(name: str, kind: str) -> dict[str, str]:
+    """The files of a plugin, path to text."""
+    module = name.replace("-", "_")
+    article = "an" if kind[0] in "aeiou" else "a"
+    words = {
+        "name": name,
+        "module": module,
+        "kind": kind,
+        "class_": "".join(word.capitalize() for word in name.split("-")),
+        "title": name.replace("-", " ").capitalize(),
+        "article": article,
+        "Article": article.capitalize(),
+        "use": Template(_USE.get(kind, "")).substitute(name=name),
+    }
+    files = {
+        "pyproject.toml": "pyproject.toml",
+        f"{module}.py": f"{kind}.py",
+        f"tests/test_{module}.py": "test.py",
+        "README.md": "README.md",
+    }
+    return {path: Template(_template(source)).substitute(words) for path, source in files.items()}
+
+
+def _template(name: str) -> str:
+    return _TEMPLATES.joinpath(f"{name}.template").read_text(encoding="utf-8")

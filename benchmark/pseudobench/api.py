@@ -84,6 +84,8 @@ def runner_config(
     device: str,
     force: bool,
     jobs: int | None,
+    timeout: float | None = None,
+    keep: bool = False,
 ) -> RunnerConfig:
     """What a runner is told to execute an experiment; folders as given, or as the environment says."""
     return RunnerConfig(
@@ -94,6 +96,8 @@ def runner_config(
         device=device,
         force=force,
         jobs=check_jobs(jobs),
+        timeout=timeout,
+        keep=keep,
     )
 
 

@@ -80,6 +80,15 @@ def test_samples_differ_by_pass_and_repeat_by_seed(network):
     assert (first.std(0) > 0).all()
 
 
+def test_samples_taken_side_by_side_are_those_taken_one_after_another(network, monkeypatch):
+    monkeypatch.setattr(pool, "BATCH", 7)
+    asked = NetworkPool(network, images(), NORMALIZE)
+    expected = [torch.cat(list(asked.samples(5, seed)), 1) for seed in (1, 2)]
+    pairs = list(zip(asked.samples(5, 1), asked.samples(5, 2), strict=True))
+    found = [torch.cat(parts, 1) for parts in zip(*pairs, strict=True)]
+    assert all(map(torch.equal, found, expected))
+
+
 def test_shared_features_give_the_distribution_of_full_passes(network):
     """The mean over many passes is what full stochastic passes average to."""
     shared = torch.cat(list(NetworkPool(network, images(10), NORMALIZE).samples(4000, 0)), 1)

@@ -122,7 +122,8 @@ def settings_texts(rows: Sequence[Mapping[str, Any]], specs: Sequence[Mapping[st
 def flatten(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that a run's method and settings are: ``recipe.lr``, ``ups.tau_p``, ..., ``selector``."""
     settings = flat(spec["settings"])
-    return {**settings, **spec["stages"], "trains on": spec["trains_on"]}
+    code = {f"code of {name}": digest for name, digest in spec.get("sources", {}).items()}
+    return {**settings, **spec["stages"], "trains on": spec["trains_on"], **code}
 
 
 def _varying(members: Sequence[Mapping[str, Any]]) -> set[str]:
@@ -145,7 +146,7 @@ def plain(value: Any) -> str:
 
 def _read(entry: Entry, record: Mapping[str, Any]) -> float:
     try:
-        value = entry.component.read(record) if record["rounds"] else None
+        value = entry.component.value(record) if record["rounds"] else None
         return math.nan if value is None else float(value)
     except Exception as error:  # a plugin's column: the table goes on without it
         message = f"column {entry.name!r} of {entry.owner} can't read {record['run_id']}: {one_line(error)}"

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from pseudobench.contracts.parameters import Value
 
 Group = TypeVar("Group")
+#: The version of the harness's numbers, raised when the same choices give another result.
+RESULTS = 2
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,9 @@ class RunSpec:
     ``settings`` holds every parameter of every component in use, so that a changed default makes another run.
     Parameters added later are omitted while at their default, so older run ids stay valid. ``overrides`` are the
     settings that the user asked for and that differ from what they would have been.
+
+    ``sources`` are hashes of what else determines the result: the code of the plugins in use by component name, the
+    content of the user's own data, and the version of the harness's numbers. Records of earlier versions have none.
     """
 
     dataset: str
@@ -34,11 +39,14 @@ class RunSpec:
     evaluates_on: str
     settings: Mapping[str, Mapping[str, Value]]
     overrides: Mapping[str, Value] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def run_id(self) -> str:
         """A readable name that no other spec has."""
         identity = {key: value for key, value in asdict(self).items() if key != "overrides"}
+        if not self.sources:
+            del identity["sources"]
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
         return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', self.dataset)}-{self.labels}-{self.method}-s{self.seed}-{digest}"
 

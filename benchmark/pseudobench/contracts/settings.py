@@ -31,6 +31,12 @@ class Recipe:
         "threads of torch on the CPU; none: all cores, and the last bits then depend on their number",
         low=1,
     )
+    precision: str = param(
+        "float32",
+        "numbers that networks compute with in training; bfloat16 is faster on GPUs that have it, and less exact",
+        choices=("float32", "bfloat16"),
+        added=True,
+    )
     compile: bool = param(False, "compile each network with torch.compile (needs a C++ compiler)", added=True)
 
 
@@ -63,10 +69,12 @@ class Loop:
 
     name: ClassVar[str] = "loop"
     rounds: int = param(5, "rounds of pseudo-labeling at most, after the first training", low=0)
-    settle: float = param(
-        0.01, "stop when the number of selected pseudo-labels changes by at most this share; 0: when unchanged",
+    settle: float | None = param(
+        0.01,
+        "stop when at most this share of the positive labels differs from the last round's; none: never stop early",
         low=0,
-    )  # fmt: skip
+        high=1,
+    )
 
 
 @dataclass(frozen=True)

@@ -112,11 +112,6 @@ class Selection:
         """``(N, C)``."""
         return tuple(self.positive.shape)
 
-    @property
-    def count(self) -> int:
-        """The number of selected pseudo-labels: the sum of g over samples and classes."""
-        return int(self.positive.sum()) + int(self.negative.sum())
-
 
 @dataclass(frozen=True)
 class Context:

@@ -37,8 +37,8 @@ class DatasetLoader:
     _views: dict[tuple[Any, ...], Dataset] = field(default_factory=dict)
     _checked: set[tuple[Any, ...]] = field(default_factory=set)
 
-    def load(self, specs: Sequence[RunSpec], device: torch.device) -> dict[str, Dataset]:
-        """The dataset of each run, by run id."""
+    def load(self, specs: Sequence[RunSpec], device: torch.device, *, features: bool = True) -> dict[str, Dataset]:
+        """The dataset of each run, by run id; without ``features``, with its images even where a backbone is frozen."""
         for backbone in dict.fromkeys(spec.backbone for spec in specs):
             check_backbone(self.registry, backbone)
         for spec in specs:
@@ -47,9 +47,11 @@ class DatasetLoader:
             original = self._originals[spec.dataset]
             self._check_budget(spec, original)
             self._check_network(spec, original, device)
-            if _view(spec) not in self._views:
-                self._views[_view(spec)] = evaluated(spec, self._seen(spec, original, device))
-        return {spec.run_id: self._views[_view(spec)] for spec in specs}
+            view = (_view(spec), features)
+            if view not in self._views:
+                seen = self._seen(spec, original, device) if features else original
+                self._views[view] = evaluated(spec, seen)
+        return {spec.run_id: self._views[_view(spec), features] for spec in specs}
 
     def _read(self, name: str) -> Dataset:
         try:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pseudobench.base.machine import processor, source_revision, version_of
+from pseudobench.base.machine import cores, processor, source_revision, version_of
 from pseudobench.errors import BenchError
 
 if TYPE_CHECKING:
@@ -43,10 +45,10 @@ def pick_device(name: str) -> torch.device:
 
 
 def set_up(device: torch.device, threads: int | None) -> None:
-    """Choose threads (None: all cores) and deterministic algorithms for this process."""
+    """Choose threads (None: all cores that this process may use) and deterministic algorithms for this process."""
     import torch
 
-    torch.set_num_threads(threads or os.cpu_count() or 1)
+    torch.set_num_threads(threads or cores())
     _keep_memory()
     if device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -55,6 +57,28 @@ def set_up(device: torch.device, threads: int | None) -> None:
     # Deterministic mode would also fill all new memory with NaN, a tenth of the time of a small network.
     deterministic: Any = torch.utils.deterministic
     deterministic.fill_uninitialized_memory = False
+
+
+@contextmanager
+def restored() -> Iterator[None]:
+    """Give this process back as it was: torch's threads and its choice of algorithms, for notebooks."""
+    import torch
+
+    deterministic: Any = torch.utils.deterministic
+    threads, filled, benchmark = (
+        torch.get_num_threads(),
+        deterministic.fill_uninitialized_memory,
+        torch.backends.cudnn.benchmark,
+    )
+    enabled = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
+        deterministic.fill_uninitialized_memory = filled
+        torch.backends.cudnn.benchmark = benchmark
 
 
 def _keep_memory() -> None:
@@ -81,7 +105,7 @@ def describe_environment(device: torch.device) -> dict[str, Any]:
         "source": source_revision(),
         "device": device.type,
         "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else processor(),
-        "cores": os.cpu_count(),
+        "cores": cores(),
         "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
     }

@@ -38,6 +38,7 @@ PRESETS = {
                 "recipe.weight_decay": 0.0,
                 "recipe.augment": "paper",
                 "loop.rounds": 20,
+                "loop.settle": None,
             },
         ),
     )

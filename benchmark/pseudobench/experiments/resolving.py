@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pseudobench.base.source_code import code_of_class, code_of_module
 from pseudobench.contracts.datasets import SINGLE
 from pseudobench.contracts.kinds import STAGE_KINDS
 from pseudobench.contracts.methods import Method
 from pseudobench.contracts.parameters import Value, checked, defaults, identifying, suggest
 from pseudobench.contracts.protocols import DatasetSource
-from pseudobench.contracts.run_spec import RunSpec, flat
+from pseudobench.contracts.run_spec import RESULTS, RunSpec, flat
 from pseudobench.contracts.settings import GROUPS, Network
 from pseudobench.errors import BenchError
 from pseudobench.experiments.presets import HEAD, PRESETS
@@ -63,7 +64,19 @@ def resolve(
         evaluates_on="validation" if validation else "test",
         settings=_identifying(values, groups),
         overrides=overrides,
+        sources=_sources(registry, chosen, source, backbone or source.backbone),
     )
+
+
+def _sources(registry: Registry, method: Method, source: DatasetSource, backbone: str) -> dict[str, str]:
+    """Hashes of everything that determines a result and stands outside the choices of a spec."""
+    used = [registry.get(STAGE_KINDS[stage].name, name) for stage, name in method.stages.items()]
+    found = {component.name: code_of_class(component) for component in (*used, type(source))}
+    for entry in registry.of("backbones"):
+        if entry.name == backbone:
+            found[backbone] = code_of_module(entry.component.module)
+    fingerprint = getattr(source, "fingerprint", None)
+    return {"pseudobench": str(RESULTS), **found, **({} if fingerprint is None else {"data": fingerprint()})}
 
 
 def _identifying(values: Mapping[str, Mapping[str, Value]], groups: Mapping[str, Any]) -> dict[str, dict[str, Value]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from pseudobench.base.seeds import seeded
+from pseudobench.base.seeds import Stream, seeded
 from pseudobench.errors import RunError
 from pseudobench.learning.augmentation import Augmentation
 from pseudobench.learning.dropout import FastDropout
@@ -107,12 +107,12 @@ class NetworkPool:
         What comes before the first dropout is computed once for all passes.
         """
         before, after = self._parts()
-        with seeded(seed, self._normalize.device):
-            for batch in self._batches():
-                shared = before(batch)
-                with dropout_on(self._network):
-                    drawn = torch.stack([after(shared) for _ in range(passes)]).float().cpu()
-                yield drawn if self._transform is None else self._transform(drawn)
+        stream = Stream(seed, self._normalize.device)
+        for batch in self._batches():
+            shared = before(batch)
+            with stream, dropout_on(self._network):
+                drawn = torch.stack([after(shared) for _ in range(passes)]).float().cpu()
+            yield drawn if self._transform is None else self._transform(drawn)
 
     @torch.no_grad()
     def views(self, count: int, seed: int) -> Iterator[Tensor]:

@@ -88,7 +88,7 @@ class Training:
         """One step on the samples ``rows int64 [B]``."""
         pixels = self._augment.pixels(self._images[self._rows[rows]], self._draws)
         inputs = self._augment.inputs(self._normalize(pixels), self._draws)
-        mixed = self._device.type == "cuda"
+        mixed = self._recipe.precision == "bfloat16"
         with torch.autocast(self._device.type, torch.bfloat16, enabled=mixed), self._dropout():
             logits = self._forward(inputs)
         loss = self._loss(logits.float(), self._positive[rows], self._negative[rows])

@@ -67,3 +67,14 @@ def balance(positive: Tensor, estimate: Estimate, floor: int) -> Tensor:
 def either(positive: Tensor, negative: Tensor) -> Selection:
     """A sample trains through its positives or, if it has none, through its negatives."""
     return Selection(positive, negative & ~positive.any(1, keepdim=True))
+
+
+def share_changed(before: Selection, now: Selection) -> float:
+    """Share of the positive labels in either selection that are not in both; 0 if both are empty.
+
+    Where neither has a positive label, of the negative ones: they are what is trained on then.
+    """
+    pairs = ((before.positive, now.positive), (before.negative, now.negative))
+    last, this = next((pair for pair in pairs if bool((pair[0] | pair[1]).any())), pairs[0])
+    either_one = int((last | this).sum())
+    return int((last ^ this).sum()) / either_one if either_one else 0.0

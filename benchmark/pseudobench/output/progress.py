@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
@@ -39,6 +39,15 @@ def _measured(round_: Mapping[str, Any]) -> str:
     return f"{name} {100 * value:.2f} %"
 
 
+def _outdated(count: int, names: Sequence[str]) -> str:
+    runs = "1 run is" if count == 1 else f"{count} runs are"
+    return f"{runs} run again: changed since the finished record: {', '.join(map(_source, names))}"
+
+
+def _source(name: str) -> str:
+    return {"data": "the data", "pseudobench": "the harness's results"}.get(name, f"the code of {name!r}")
+
+
 class PlainProgress(Listener):
     """A line per round and per run, for logs and pipes."""
 
@@ -49,6 +58,10 @@ class PlainProgress(Listener):
         """Say how much there is to do."""
         self._total, self._place = total, finished_before
         note(f"{total} runs, {finished_before} of them finished before")
+
+    def runs_outdated(self, count: int, names: Sequence[str]) -> None:
+        """Say why."""
+        note(_outdated(count, names))
 
     def features_computed(self, done: int, total: int) -> None:
         """Say so at each quarter."""
@@ -95,6 +108,10 @@ class LiveProgress(Listener):
         self._runs = self._progress.add_task("all runs", total=todo, note=f"0/{todo}")
         if todo:
             self._progress.start()
+
+    def runs_outdated(self, count: int, names: Sequence[str]) -> None:
+        """Say why."""
+        note(_outdated(count, names))
 
     def features_computed(self, done: int, total: int) -> None:
         """A bar of its own, before the runs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -81,17 +82,18 @@ class Plugins:
             wanted = {name: arguments[name] for name in implementation.argnames}
             try:
                 results.append((info, implementation.function(**wanted)))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self.fail(info, error, hook)
         return results
 
     def notify(self, event: str, **arguments: Any) -> None:
         """Tell every listener of an event; one that raises is warned of by name."""
         for implementation in getattr(self.manager.hook, event).get_hookimpls():
-            wanted = {name: arguments[name] for name in implementation.argnames}
+            # Copies: a listener that changes what it is told must not change the record.
+            wanted = {name: deepcopy(arguments[name]) for name in implementation.argnames}
             try:
                 implementation.function(**wanted)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 info = self.infos[implementation.plugin_name]
                 warnings.warn(f"{info} failed in {event}: {one_line(error)}", BenchWarning, stacklevel=2)
 
@@ -130,7 +132,7 @@ def load_plugins(*, bundled: bool = True) -> Plugins:
             continue
         try:
             plugin = point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             plugins.fail(info, error)
         else:
             plugins.add(plugin, info)
@@ -145,7 +147,7 @@ def _add_file(plugins: Plugins, file: str) -> None:
         info = replace(info, name=file)
     try:
         plugin = import_plugin(file)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         plugins.fail(info, error)
     else:
         plugins.add(plugin, info)

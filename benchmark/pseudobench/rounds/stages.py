@@ -31,11 +31,15 @@ class Timer(Protocol):
 
 @dataclass(frozen=True)
 class Choice:
-    """Everything that a round's stages produced; ``test_sets`` is for the record alone."""
+    """Everything that a round's stages produced; ``test_sets`` and ``score [N]`` are for the record alone.
+
+    The score is the order in which the method trusts its labels, highest first.
+    """
 
     estimate: Estimate
     labels: PseudoLabels
     selection: Selection
+    score: torch.Tensor
     scaling: FittedScaling | None
     calibrated: CalibratedSets | None
     sets: PredictionSets | None
@@ -62,9 +66,23 @@ def choose(run: Run, networks: Networks, trained_on: Selection | None, context: 
     with watch.time("label"), _blame(run, "labeler"):
         labels = _expect(PseudoLabels, run.component("labeler").label(estimate, sets, context), shape)
     with watch.time("select"), _blame(run, "selector"):
-        selection = _expect(Selection, run.component("selector").select(estimate, labels, sets, context), shape)
+        selector = run.component("selector")
+        selection = _expect(Selection, selector.select(estimate, labels, sets, context), shape)
+        score = _score(selector, estimate, labels, sets, context)
     points = sum(len(fold.labels) for fold in folds)
-    return Choice(estimate, labels, selection, scaling, calibrated, sets, test_sets, points)
+    return Choice(estimate, labels, selection, score, scaling, calibrated, sets, test_sets, points)
+
+
+def _score(
+    selector: Any, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
+) -> torch.Tensor:
+    """The selector's own score of each sample ``[N]``, if it has one; else the probability of the label."""
+    if not hasattr(selector, "score"):
+        return (estimate.probs * labels.target).amax(1)
+    score = selector.score(estimate, labels, sets, context)
+    if not isinstance(score, torch.Tensor) or score.shape != (len(estimate.probs),) or bool(score.isnan().any()):
+        raise PluginError(f"score must return a number for each of the {len(estimate.probs)} samples")
+    return score
 
 
 def _fit_scaling(run: Run, folds: list[Fold[NetworkPool]]) -> FittedScaling | None:
@@ -100,9 +118,9 @@ def _blame(run: Run, stage: str) -> Iterator[None]:
     """Name the component and its plugin in any error raised inside."""
     try:
         yield
-    except RunError:
+    except (RunError, KeyboardInterrupt, GeneratorExit):
         raise
-    except Exception as error:
+    except BaseException as error:  # a stage that calls sys.exit is one failed run
         name = run.spec.stages[stage]
         owner = run.registry.owner(STAGE_KINDS[stage].name, name)
         reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"

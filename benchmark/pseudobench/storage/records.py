@@ -70,6 +70,10 @@ class Store:
         with self.claim(run_id, wait=False) as free:
             return not free
 
+    def run_ids(self) -> list[str]:
+        """The ids of the records directly in the folder."""
+        return sorted(path.stem for path in self.folder.glob("*.json"))
+
     def path(self, run_id: str) -> Path:
         """Where a run's record is."""
         return self.folder / f"{run_id}.json"
@@ -115,7 +119,12 @@ class Store:
 
 
 def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
-    """Every record of several folders. A file below two of them counts once; two files of one run are refused."""
+    """Every record of several folders."""
+    return (record for _, record in record_files(stores))
+
+
+def record_files(stores: Iterable[Store]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every record of several folders with its file. A file below two of them counts once."""
     read: set[str] = set()
     seen: dict[str, Path] = {}
     for store in stores:
@@ -128,7 +137,7 @@ def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
             first = seen.setdefault(record["run_id"], path)
             if first is not path:
                 raise BenchError(f"{first} and {path} are the same run; move one of them away")
-            yield record
+            yield path, record
 
 
 def read_record(path: Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ _runs: dict[str, str] = {}
 
 
 def _client() -> MlflowClient:
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # no request that nobody asked for
     try:
         from mlflow import MlflowClient
     except ImportError as error:

@@ -27,7 +27,7 @@ Examples:
 @click.argument("names", nargs=-1)
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
 def command(names: tuple[str, ...], data_dir: str | None) -> None:
-    """Show which datasets are there; fetch and check the named ones."""
+    """Show which datasets are present; fetch and check the named ones."""
     _, registry = installed()
     folder = data_folder(data_dir)
     if names:
@@ -38,7 +38,7 @@ def command(names: tuple[str, ...], data_dir: str | None) -> None:
 
 
 def show(registry: Registry, folder: Path) -> None:
-    """Every dataset, and whether it can be read without fetching anything."""
+    """Print every dataset, and whether it can be loaded without fetching anything."""
     from pseudobench.output import console
 
     rows = []
@@ -54,7 +54,7 @@ def show(registry: Registry, folder: Path) -> None:
 
 
 def prepare(registry: Registry, name: str, folder: Path) -> None:
-    """Read a dataset whole, fetched first if need be, and say what is in it."""
+    """Load a dataset, fetching it first if need be, and print its sizes."""
     from pseudobench.output import console
 
     source = registry.dataset(name)

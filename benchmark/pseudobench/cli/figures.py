@@ -35,9 +35,9 @@ def command(
     labels: str | None,
     where: tuple[str, ...],
 ) -> None:
-    """Draw the run records below the folders RESULTS, for papers: the figures of `bench report`, each as a file.
+    """Draw the figures of `bench report`, each as a file, of the run records below the folders RESULTS.
 
-    With svg also the table, as the terminal shows it.
+    The format svg adds the table as the terminal shows it.
     """
     from pseudobench.output import console
 

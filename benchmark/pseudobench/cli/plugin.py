@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Start a plugin, and check one."""
+    """Write a new plugin, or check one."""
 
 
 @command.command(epilog="\b\nExample:\n  bench plugin new my-rule --kind selector")
 @click.argument("name")
 @click.option("--kind", default="selector", show_default=True, help=f"One of: {', '.join(KINDS)}.")
-@click.option("--folder", type=click.Path(path_type=Path), help="Where to write it. [NAME, here]")
+@click.option("--folder", type=click.Path(path_type=Path), help="Folder to write it to. [NAME, in the current folder]")
 def new(name: str, kind: str, folder: Path | None) -> None:
     """Write a small distribution with one component: module, entry point, test and README."""
     from pseudobench.output import console
@@ -56,7 +56,7 @@ def check(module: str) -> int:
 
 
 def _components(module: str) -> list[Entry]:
-    """The components that a plugin supplies as classes; raises if it can't be loaded beside the installed ones."""
+    """The components that a plugin offers as classes; raises if it can't be loaded beside the installed plugins."""
     from pseudobench.errors import BenchError, PluginError, one_line
     from pseudobench.registry.components import build_registry
     from pseudobench.registry.plugin_files import import_plugin

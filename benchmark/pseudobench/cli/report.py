@@ -30,10 +30,10 @@ def command(
     labels: str | None,
     where: tuple[str, ...],
 ) -> None:
-    """Write a report on the run records below the folders RESULTS: one HTML file that needs nothing else.
+    """Write a report on the run records below the folders RESULTS: one HTML file that needs no other file.
 
-    A section for each dataset and label count: the table, what `bench compare` says, figures, runs that are not
-    done, and the commands that make the same runs again.
+    It has a section for each dataset and label count: the table, the sentences of `bench compare`, figures, unfinished
+    runs, and the commands that repeat the runs.
     """
     from pseudobench.output import console
 

@@ -17,9 +17,9 @@ from pseudobench.execution.status import STATES, State, seconds_left
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--results", help="Folder of run records. [that of FILE, runs, or PSEUDOBENCH_RESULTS]")
 def command(file: Path | None, results: str | None) -> None:
-    """Show what is done, running, failed, interrupted and missing, and about how long the rest takes.
+    """Show how many runs are done, running, failed, interrupted and missing, and about how long the rest takes.
 
-    With FILE, an experiment, of all runs that it asks for; without, of those that have a record.
+    With FILE, an experiment file: all runs that it asks for. Without: all runs that have a record.
     """
     from pseudobench.execution.status import states
     from pseudobench.experiments.parsing import experiment_from, read_file

@@ -1,6 +1,7 @@
-"""The interfaces of the stages: one method each. A component is a frozen dataclass that has it.
+"""The interfaces of components. A component is a frozen dataclass that has the methods of its kind's interface.
 
-Its class variables say what it is called and what it needs; its fields (`param`) are its parameters.
+Its class variables give its name and its needs; its fields, declared with `param`, are its parameters. N is the number
+of samples in the pool, C of classes, n of calibration points, B of samples in a batch.
 """
 
 from __future__ import annotations
@@ -22,34 +23,35 @@ if TYPE_CHECKING:
 
 
 class Component(Protocol):
-    """What every component has.
+    """The part common to all components: a name.
 
-    One of a stage that also works where samples have any number of classes says so with a class variable
-    ``tasks = ("single-label", "multi-label")``; others are refused on such data before anything is trained.
+    A component of a stage is taken to be for the single-label task. If it also works where samples have any number of
+    classes, it declares ``tasks = ("single-label", "multi-label")``; otherwise it is refused on such data before
+    training.
     """
 
     name: ClassVar[str]
 
 
 class Pool(Protocol):
-    """Images that a trained network can be asked about. The one place that runs the network."""
+    """Samples as a trained network sees them. Plugins reach the network only through a pool."""
 
     def __len__(self) -> int: ...
 
     def logits(self) -> Tensor:
-        """The network's outputs without dropout, ``[N, C]``."""
+        """Logits without dropout, ``[N, C]``."""
         ...
 
     def samples(self, passes: int, seed: int) -> Iterator[Tensor]:
-        """Outputs with dropout switched on, batch by batch in order: ``[passes, B, C]`` each."""
+        """Logits of several passes with dropout, batch by batch in order: ``[passes, B, C]`` each."""
         ...
 
     def views(self, count: int, seed: int) -> Iterator[Tensor]:
-        """Outputs for randomly shifted (and mirrored, where that is harmless) images: ``[count, B, C]`` each."""
+        """Logits of randomly shifted images, mirrored too if the dataset allows it: ``[count, B, C]`` per batch."""
         ...
 
     def members(self) -> Sequence[Pool]:
-        """The same samples as each network of an ensemble sees them; as many as the estimator's ``networks`` says."""
+        """The same samples as seen by each network of an ensemble of ``networks`` networks (see `Estimator`)."""
         ...
 
 
@@ -58,11 +60,10 @@ P = TypeVar("P", bound=Pool)
 
 @dataclass(frozen=True)
 class Fold(Generic[P]):
-    """Calibration points ``pool`` with their ``labels int64 [n]``, and the network that predicts them.
+    """Calibration points as one network sees them, with their labels.
 
-    Where a sample can have several classes, ``labels`` are ``bool [n, C]``. ``rest`` is the unlabeled pool as the
-    same network sees it. Held-out calibration has one fold,
-    cross-conformal calibration several.
+    ``pool`` holds the n points and ``labels`` their labels, ``int64 [n]`` or (multi-label) ``bool [n, C]``. ``rest`` is
+    the unlabeled pool as seen by the same network. Held-out calibration has one fold, cross calibration several.
     """
 
     pool: P
@@ -71,15 +72,15 @@ class Fold(Generic[P]):
 
 
 class FittedScaling(Protocol):
-    """A scaling after it was fitted; ``numbers`` is what the record keeps of it."""
+    """A scaling after fitting. The record keeps its ``numbers``."""
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Names and values of what was learned."""
+        """Names and values of the fitted quantities."""
         ...
 
     def __call__(self, logits: Tensor) -> Tensor:
-        """Scaled logits, for logits of any shape ``[..., C]``."""
+        """Scaled logits of the same shape, for logits of any shape ``[..., C]``."""
         ...
 
 
@@ -94,46 +95,45 @@ class Scaling(Protocol):
 
 
 class CalibratedSets(Protocol):
-    """A set predictor after calibration; ``numbers`` is what the record keeps of it."""
+    """A set predictor after calibration. The record keeps its ``numbers``."""
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Names and values of what was learned."""
+        """Names and values of the fitted quantities."""
         ...
 
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
-        """Sets for the images that ``pools[k]`` shows through fold k's network."""
+        """Sets of N samples; ``pools[k]`` are these samples as seen by the network of fold k."""
         ...
 
 
 class SetPredictor(Protocol):
     """Conformal prediction sets (Eq. 1 and Eq. 2, or another score).
 
-    ``scaling`` is the scaling that a composition takes with it unless it names another.
+    ``scaling`` names the scaling of compositions that name none themselves.
     """
 
     name: ClassVar[str]
     scaling: ClassVar[str]
 
     def calibrate(self, folds: Sequence[Fold[Pool]], context: Context) -> CalibratedSets:
-        """Find the threshold on calibration data."""
+        """Compute thresholds or scores from the calibration points."""
         ...
 
 
 class Estimator(Protocol):
-    """Probabilities of the pool, and how uncertain they are. ``needs_sets`` asks for a set predictor.
+    """Estimates probabilities of the pool and their uncertainty. ``needs_sets`` asks for a set predictor.
 
-    What else it needs it says with class variables or properties, and what can't be is refused before anything is
-    trained: ``needs_dropout = True`` if it draws with dropout, ``needs_images = True`` if it asks for views, and
-    ``networks = 5`` if each round is to train so many networks from different seeds for it (the first of them is the
-    one that is evaluated).
+    Further needs are class variables, properties or parameters; a run that can't meet them is refused before training:
+    ``needs_dropout = True`` for `Pool.samples`, ``needs_images = True`` for `Pool.views`, and ``networks = 5`` to train
+    five networks from different seeds each round, for `Pool.members` (the first of them is evaluated).
     """
 
     name: ClassVar[str]
 
     @property
     def needs_sets(self) -> bool:
-        """Whether it reads prediction sets, with these parameters; a class variable will do."""
+        """Whether it reads prediction sets, given its parameters; a class variable suffices."""
         ...
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
@@ -142,28 +142,28 @@ class Estimator(Protocol):
 
 
 class Labeler(Protocol):
-    """Makes pseudo-labels. ``needs_sets`` asks for a set predictor."""
+    """Gives samples pseudo-labels. ``needs_sets`` asks for a set predictor."""
 
     name: ClassVar[str]
 
     @property
     def needs_sets(self) -> bool:
-        """Whether it reads prediction sets, with these parameters; a class variable will do."""
+        """Whether it reads prediction sets, given its parameters; a class variable suffices."""
         ...
 
     def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
-        """Give every sample of the pool its pseudo-label."""
+        """Give every sample of the pool its pseudo-label: any number of classes, also none."""
         ...
 
 
 class Selector(Protocol):
-    """Chooses which pseudo-labels to train on. ``needs_sets`` asks for a set predictor."""
+    """Chooses the pseudo-labels to train on. ``needs_sets`` asks for a set predictor."""
 
     name: ClassVar[str]
 
     @property
     def needs_sets(self) -> bool:
-        """Whether it reads prediction sets, with these parameters; a class variable will do."""
+        """Whether it reads prediction sets, given its parameters; a class variable suffices."""
         ...
 
     def select(
@@ -174,15 +174,13 @@ class Selector(Protocol):
 
 
 class DatasetSource(Protocol):
-    """Where a dataset comes from, and what is known of it before it is loaded.
+    """A source of a dataset: it loads the dataset, and knows its sizes before.
 
-    In a name such as ``folder:PATH`` what stands behind the colon is the source's first parameter, and the numbers
-    may be properties that depend on it.
+    In a dataset's name such as ``folder:PATH`` the part after the colon is the source's first parameter; sizes may be
+    properties that depend on it. ``task = "multi-label"`` declares samples with any number of classes.
 
-    A class variable ``task = "multi-label"`` says that a sample has any number of classes.
-
-    ``default_labels`` and ``backbone`` are what `bench run` takes if nothing is said. ``presets`` maps a
-    preset to settings for this dataset (``{"cpu": {"recipe.epochs": 30}}``).
+    ``default_labels`` and ``backbone`` are the defaults of `bench run` for this dataset. ``presets`` maps a preset to
+    settings for this dataset (``{"cpu": {"recipe.epochs": 30}}``).
     """
 
     name: ClassVar[str]
@@ -191,36 +189,36 @@ class DatasetSource(Protocol):
 
     @property
     def classes(self) -> int:
-        """How many classes it has."""
+        """Number of classes."""
         ...
 
     @property
     def train_size(self) -> int:
-        """How many training images it has."""
+        """Number of training samples."""
         ...
 
     @property
     def test_size(self) -> int:
-        """How many test images it has."""
+        """Number of test samples."""
         ...
 
     @property
     def default_labels(self) -> int:
-        """The label budget if none is said."""
+        """Label budget if the user names none."""
         ...
 
     def is_present(self, data_dir: Path) -> bool:
-        """Whether it can be read without fetching anything."""
+        """Whether it can be loaded without fetching anything."""
         ...
 
     def load(self, data_dir: Path) -> Dataset:
-        """Read it into memory, fetched first if it is not there."""
+        """Load it into memory; fetch it first if it is not in ``data_dir``."""
         ...
 
 
 @dataclass(frozen=True)
 class Backbone:
-    """A network that importing ``module`` registers with timm under ``name``."""
+    """A network named ``name``, which importing ``module`` registers with timm."""
 
     name: str
     module: str
@@ -228,8 +226,8 @@ class Backbone:
 
 
 class Executor(Component, Protocol):
-    """Where runs execute. Its parameters are options of ``bench run``: ``address`` of ``ray`` is ``--ray-address``."""
+    """Executes runs. Its parameters are options of ``bench run``: ``address`` of ``ray`` is ``--ray-address``."""
 
     def execute(self, batch: Batch) -> Iterator[Ended]:
-        """Do every run of ``batch`` somewhere, with a runner made by ``batch.setup``; yield each as it ends."""
+        """Execute every run of ``batch`` with a runner made by ``batch.setup``; yield each run as it ends."""
         ...

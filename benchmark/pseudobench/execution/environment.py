@@ -1,4 +1,4 @@
-"""What a run ran on: versions, source revision, device, threads. No host names, no paths."""
+"""Preparing a process for runs, and describing it: versions, source revision, device, threads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PACKAGES = (
 
 
 def pick_device(name: str) -> torch.device:
-    """``auto`` takes a GPU if there is one."""
+    """The torch device of that name; ``auto`` is the GPU if there is one, else the CPU."""
     import torch
 
     if name == "auto":
@@ -54,7 +54,7 @@ def set_up(device: torch.device, threads: int | None) -> None:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(True)
-    # Deterministic mode would also fill all new memory with NaN, a tenth of the time of a small network.
+    # Deterministic mode also fills new memory with NaN, which takes a tenth of a small network's time.
     deterministic: Any = torch.utils.deterministic
     deterministic.fill_uninitialized_memory = False
 
@@ -82,9 +82,9 @@ def restored() -> Iterator[None]:
 
 
 def _keep_memory() -> None:
-    """Tell glibc to keep freed memory: it would give large blocks back and fetch them anew for every batch.
+    """Tell glibc to keep freed memory, instead of returning large blocks and fetching them anew for every batch.
 
-    That took 40 % of the time of EfficientNet-Lite0 on the CPU, and 10 to 30 % of a small network's.
+    Returning them took 40 % of the time of EfficientNet-Lite0 on the CPU, and 10 to 30 % of a small network's.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -95,7 +95,7 @@ def _keep_memory() -> None:
 
 
 def describe_environment(device: torch.device) -> dict[str, Any]:
-    """What the record keeps of it."""
+    """The environment as a record keeps it. No host names, no paths."""
     import torch
 
     return {

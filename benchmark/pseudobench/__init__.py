@@ -2,7 +2,7 @@
 
 Everything a plugin needs is here, or in these modules: `pseudobench.conformal`, `pseudobench.selection` and
 `pseudobench.estimation` (tensor maths; importing them imports torch), `pseudobench.executors` (for executors) and
-`pseudobench.testing` (for tests of plugins). `run`, `load_results` and `compare` are for notebooks.
+`pseudobench.testing` (for tests of plugins). `run`, `load_results`, `load_rounds` and `compare` are for notebooks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pseudobench.api import compare, load_results, run
+    from pseudobench.api import compare, load_results, load_rounds, run
     from pseudobench.base.seeds import shuffled
     from pseudobench.contracts.columns import Column, last_round, numbers_of
     from pseudobench.contracts.datasets import MULTI, SINGLE, Dataset
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 #: Module to the names it offers here. Each is imported when it is asked for: `bench --help` needs none of them.
 _OFFERED = {
-    "api": "compare load_results run",
+    "api": "compare load_results load_rounds run",
     "base.seeds": "shuffled",
     "contracts.columns": "Column last_round numbers_of",
     "contracts.datasets": "MULTI SINGLE Dataset",
@@ -118,6 +118,7 @@ __all__ = [
     "hookimpl",
     "last_round",
     "load_results",
+    "load_rounds",
     "numbers_of",
     "param",
     "run",

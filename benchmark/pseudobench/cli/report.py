@@ -7,6 +7,7 @@ import click
 from pseudobench.base.paths import to_path, write_output
 from pseudobench.cli.showing import filter_options, read_records, where_from
 from pseudobench.errors import BenchError
+from pseudobench.experiments.parsing import parse_names
 from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
@@ -20,7 +21,7 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @click.argument("results", nargs=-1)
 @click.option("-o", "--output", default="report.html", show_default=True, help="The file to write.")
-@click.option("--methods", help="Only these methods.")
+@click.option("--methods", help="Only these methods; verdicts are still those of all.")
 @filter_options
 def command(
     results: tuple[str, ...],
@@ -42,15 +43,15 @@ def command(
         raise BenchError(f"-o {output} is a folder; name the file, such as {path / 'report.html'}")
     _, registry = installed()
     with console.working("reading records"):
-        from pseudobench.analysis.dataframe import pick_columns
+        from pseudobench.analysis.run_facts import pick_columns
         from pseudobench.analysis.tables import DEFAULT_COLUMNS
         from pseudobench.output.report.page import render_page
         from pseudobench.output.report.sections import sections
 
         names = dict.fromkeys([*DEFAULT_COLUMNS, *(entry.name for entry in registry.of("columns"))])
         columns = pick_columns(registry, list(names))
-        records = read_records(results, where_from(dataset, labels, where, methods))
-        found = sections(records, registry, columns)
+        records = read_records(results, where_from(dataset, labels, where))
+        found = sections(records, registry, columns, parse_names(methods, "methods") if methods else None)
     page = render_page(found, registry, lambda figures: console.track(figures, "drawing figures"))
     write_output(path, page.encode())
     console.say(f"report: {path}")

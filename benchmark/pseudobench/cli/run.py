@@ -160,7 +160,7 @@ def command(
     if isinstance(where, Processes):
         warm_up(specs)
     with console.working("loading torch and timm"):
-        from pseudobench.analysis.dataframe import frame
+        from pseudobench.analysis.run_facts import read_facts
         from pseudobench.execution.runner import Runner
 
     config = runner_config(
@@ -176,14 +176,16 @@ def command(
     )
     listener = progress.listener(quiet)
     try:
-        runs = frame(Runner(config, registry, plugins, listener, where).run(specs), registry)
+        runs = read_facts(Runner(config, registry, plugins, listener, where).run(specs), registry)
     finally:
         listener.experiment_finished()
     if as_json:
-        click.echo(json.dumps(json.loads(runs.to_json(orient="records")), indent=1))
+        from pseudobench.analysis.dataframe import frame
+
+        click.echo(json.dumps(json.loads(frame(runs, registry).to_json(orient="records")), indent=1))
     else:
         from pseudobench.cli.table import show_summary
 
         show_summary(runs, registry)
         console.say(f"records: {config.results}")
-    return int(bool((runs["status"] != "done").any()))
+    return int(not all(run.done for run in runs))

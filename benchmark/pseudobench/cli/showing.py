@@ -36,15 +36,11 @@ def format_option(*formats: str) -> Callable[[Callable[..., Any]], Callable[...,
     return click.option("--format", "format_", type=click.Choice(formats), default=formats[0], show_default=True)
 
 
-def where_from(
-    dataset: str | None, labels: str | None, where: Sequence[str], methods: str | None = None
-) -> dict[str, tuple[str, ...]]:
+def where_from(dataset: str | None, labels: str | None, where: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The filters that the options ask for."""
     from pseudobench.analysis.filtering import parse_where
 
     wanted = parse_where(where)
-    if methods:
-        wanted["method"] = parse_names(methods, "methods")
     if dataset:
         wanted["dataset"] = parse_names(dataset, "dataset")
     if labels:

@@ -84,9 +84,7 @@ def picture_of_grid(grid: Grid) -> str:
 
 def _marked(grid: Grid) -> tuple[list[list[str]], set[tuple[int, int]]]:
     """The texts of a grid with signs before those that are marked, and which of them are bold."""
-    from pseudobench.analysis.marks import NEAR
-
-    signs = {"best": "* ", "near": f"{NEAR} ", "": ""}
+    signs = {"best": "* ", "": ""}
     rows = [[signs[cell.mark] + cell.text for cell in row] for row in grid.rows]
     places = ((number, place, cell) for number, row in enumerate(grid.rows) for place, cell in enumerate(row))
     return rows, {(number, place) for number, place, cell in places if cell.mark == "best"}

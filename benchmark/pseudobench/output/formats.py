@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from pseudobench.analysis.marks import NEAR
 from pseudobench.output.text_tables import Grid, Shown
 
 
@@ -15,7 +14,7 @@ def to_markdown(grid: Grid) -> str:
 
     def shown(cell: Shown) -> str:
         text = cell.text.replace("|", "\\|")
-        return {"best": f"**{text}**", "near": f"{text} {NEAR}", "": text}[cell.mark]
+        return {"best": f"**{text}**", "": text}[cell.mark]
 
     aligns = ["---"] * grid.keys + ["---:"] * (len(grid.header) - grid.keys)
     lines = [grid.flat_header, aligns, *([shown(cell) for cell in row] for row in grid.rows)]
@@ -30,7 +29,7 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
     "–": "--",
-    NEAR: r"\textdagger{}",
+    "\N{MINUS SIGN}": "$-$",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
@@ -50,7 +49,7 @@ def to_latex(grid: Grid) -> str:
 
     def shown(cell: Shown) -> str:
         text = _MINUS.sub("$-$", escape_latex(cell.text))
-        return {"best": rf"{{\boldmath\textbf{{{text}}}}}", "near": rf"{text}\,\textdagger{{}}", "": text}[cell.mark]
+        return {"best": rf"{{\boldmath\textbf{{{text}}}}}", "": text}[cell.mark]
 
     lines = [r"\begin{table}", r"\centering"]
     if grid.caption:
@@ -93,7 +92,7 @@ def to_html(grids: Sequence[Grid]) -> str:
 def _html_table(grid: Grid) -> str:
     def shown(place: int, cell: Shown) -> str:
         text = html.escape(cell.text)
-        marked = {"best": f"<b>{text}</b>", "near": f"{text} {NEAR}", "": text}[cell.mark]
+        marked = {"best": f"<b>{text}</b>", "": text}[cell.mark]
         return f'<td class="n">{marked}</td>' if place >= grid.keys else f"<td>{marked}</td>"
 
     lines = ["<table>", f"<caption>{html.escape(grid.caption)}</caption>", "<thead>"]

@@ -9,7 +9,7 @@ from pseudobench.base.hashing import key_of
 from pseudobench.contracts.values import Selection
 from pseudobench.rounds.algorithm import Round
 from pseudobench.rounds.cache_keys import run_code
-from pseudobench.storage.cache import Cache
+from pseudobench.storage.cache import Cache, Kept
 
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec
@@ -36,14 +36,15 @@ class Bookmark:
 
     def find(self) -> tuple[list[dict[str, Any]], Round] | None:
         """The records of an interrupted attempt's rounds, and the last round; None if there is none."""
-        kept = self.cache.load("runs", self.key)
-        if kept is None:
-            return None
-        masks = kept.tensors
-        selection = Selection(masks["positive"], masks["negative"]) if masks else None
-        rounds = list(kept.note["rounds"])
-        return rounds, Round(rounds[-1], selection, bool(kept.note["settled"]))
+        return self.cache.load("runs", self.key, _read)
 
     def remove(self) -> None:
         """Forget it: the run has ended."""
         self.cache.discard("runs", self.key)
+
+
+def _read(kept: Kept) -> tuple[list[dict[str, Any]], Round]:
+    masks = kept.tensors
+    selection = Selection(masks["positive"], masks["negative"]) if masks else None
+    rounds = list(kept.note["rounds"])
+    return rounds, Round(rounds[-1], selection, bool(kept.note["settled"]))

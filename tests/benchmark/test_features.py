@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import warnings
+
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -60,6 +63,20 @@ def test_features_are_what_the_last_layer_is_given(registry, weights, tmp_path):
     assert seen.train_images.dtype == torch.float32
     assert torch.equal(seen.train_labels, data.train_labels)
     assert torch.equal(seen.test_images, seen.train_images[:5])
+
+
+def test_a_bit_that_turned_over_changes_no_feature(registry, weights, tmp_path):
+    expected = compute(registry, weights, made_up(), tmp_path)
+    (path,) = (tmp_path / "cache" / "features").glob("*.safetensors")
+    whole, draw = path.read_bytes(), random.Random(0)
+    header = 8 + int.from_bytes(whole[:8], "little")
+    for place in [draw.randrange(header) for _ in range(30)] + [draw.randrange(header, len(whole)) for _ in range(10)]:
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << draw.randrange(8)]) + whole[place + 1 :])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BenchWarning)
+            found = compute(registry, weights, made_up(), tmp_path)
+        assert torch.equal(found.train_images, expected.train_images)
+        assert torch.equal(found.test_images, expected.test_images)
 
 
 def test_they_are_computed_once_for_what_determines_them(registry, weights, tmp_path):

@@ -201,12 +201,12 @@ def test_records_of_a_stranger_are_safe(bench, tmp_path):
         spec = record["spec"]
         spec |= {"method": HOSTILE, "dataset": f"../{QUOTED}", "backbone": QUOTED, "overrides": {"raps.alpha": HOSTILE}}
         spec["settings"]["raps"] |= {"lam": QUOTED}
-        record["run_id"] += HOSTILE
+        record["run_id"] += HOSTILE.replace("/", "")  # a run id names a file
         record["environment"] |= {
             "device_name": HOSTILE,
             "source": {"revision": f"</script>{HOSTILE}", "changed": True},
         }
-    odd[1] |= {"status": HOSTILE, "error": {"message": f"{QUOTED}{HOSTILE}", "where": ""}}
+    odd[1] |= {"status": "failed", "error": {"message": f"{QUOTED}{HOSTILE}", "where": ""}}
     put(tmp_path / "runs", *odd, *records("pl"))
     assert bench("report").code == 0
     page = Page(Path("report.html"))

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pseudobench import BenchError
 from pseudobench.execution.status import seconds_left, states
 from pseudobench.experiments.resolving import resolve
 from pseudobench.registry.components import installed
@@ -82,3 +83,28 @@ def test_time_left_is_that_of_like_runs_shared_by_those_running(half_done, tmp_p
     assert seconds_left(runs) == pytest.approx(3 * runs[0].record["seconds"])
     assert seconds_left(runs[:2]) == 0
     assert seconds_left(runs[1:]) is None
+
+
+def test_a_record_that_can_not_be_read_hides_no_other(bench, half_done, tmp_path):
+    broken = next(path for path in (tmp_path / "runs").glob("*.json") if '"done"' in path.read_text())
+    broken.write_text("{")
+    shown = bench("status", "e.toml")
+    assert shown.code == 0
+    assert shown.err.count("\n") == 1
+    assert f"{broken.relative_to(tmp_path)} is not a valid run record (broken JSON)" in shown.err
+    assert "failed: no luck" in shown.out
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", "3", "", "[" * 100_000])
+def test_notes_that_can_not_be_read_are_no_notes(tmp_path, content):
+    notes = JobNotes(tmp_path)
+    notes.put("x", "12")
+    for kind in ("job", "ended"):
+        (tmp_path / ".queue" / f"x.{kind}").write_text(content)
+    assert notes.jobs() == {}
+    assert notes.end("x") is None
+    notes.forget("x")
+    assert list((tmp_path / ".queue").iterdir()) == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BenchError, match="can't write"):
+        JobNotes(tmp_path / "file").put("x", "12")

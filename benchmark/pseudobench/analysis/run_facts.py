@@ -71,7 +71,9 @@ def _facts(
     spec, environment = record["spec"], record["environment"] or {}
     parts = {key: spec[key] for key in ("settings", "overrides", "stages")}
     # Thousands of runs share a few settings.
-    shared, settings = known.setdefault(repr((parts, spec["trains_on"], spec.get("sources"))), (parts, settings_of(spec)))
+    shared, settings = known.setdefault(
+        repr((parts, spec["trains_on"], spec.get("sources"))), (parts, settings_of(spec))
+    )
     return RunFacts(
         run_id=record["run_id"],
         spec={**spec, **shared},

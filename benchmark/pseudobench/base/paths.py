@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,28 @@ def to_path(given: str | os.PathLike[str]) -> Path:
 def is_remote(path: Path) -> bool:
     """Whether a path is a URL. Files written there appear whole at once, but nothing can be locked."""
     return not isinstance(path, Path)
+
+
+def instead_of_file(path: Path) -> str | None:
+    """What stands at a path in place of a file, in words: opening it could block, or harm. None: a file, or nothing."""
+    if is_remote(path):
+        return None
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return "a link to nowhere" if os.path.islink(path) else None
+    except (OSError, ValueError):  # opening it says why
+        return None
+    return next((words for is_one, words in _ODD.items() if is_one(mode)), None)
+
+
+_ODD = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pseudobench.contracts.settings import Network
 from pseudobench.errors import one_line
 from pseudobench.execution.environment import describe_environment
 from pseudobench.registry.plugins import Plugins
-from pseudobench.storage.records import FORMAT, KIND
+from pseudobench.storage.record_schema import FORMAT, KIND
 
 if TYPE_CHECKING:
     import torch

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import statistics
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pseudobench.errors import BenchError, BenchWarning
 from pseudobench.storage.job_notes import JobNotes
 
 if TYPE_CHECKING:
@@ -32,11 +34,20 @@ def states(store: Store, specs: Sequence[RunSpec] | None) -> list[State]:
     if specs is None:
         found = [(record["run_id"], record["spec"], record) for record in store.records()]
     else:
-        found = [(spec.run_id, vars(spec), store.load(spec.run_id)) for spec in specs]
+        found = [(spec.run_id, vars(spec), _load(store, spec.run_id)) for spec in specs]
     return [
         State(run_id, (spec["dataset"], spec["labels"], spec["method"]), _state(store, run_id, record), record)
         for run_id, spec, record in found
     ]
+
+
+def _load(store: Store, run_id: str) -> Mapping[str, Any] | None:
+    """A run's record; one that can't be read is warned of, and the states of the other runs are shown."""
+    try:
+        return store.load(run_id)
+    except BenchError as error:
+        warnings.warn(str(error), BenchWarning, stacklevel=2)
+        return None
 
 
 def _state(store: Store, run_id: str, record: Mapping[str, Any] | None) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pseudobench.contracts.datasets import Dataset
     from pseudobench.contracts.run_spec import RunSpec
     from pseudobench.registry.components import Registry
-    from pseudobench.storage.cache import Cache
+    from pseudobench.storage.cache import Cache, Kept
 
 
 def with_features(
@@ -50,10 +50,11 @@ def with_features(
     }
     key = f"{made.backbone}-{key_of(identity)}"
     with nullcontext() if cache is None else cache.lock("features", key):
-        kept = None if cache is None else cache.load("features", key)
+        kept = None if cache is None else cache.load("features", key, _read)
         if cache is not None and kept is not None:
-            cache.saved("features", kept.note["seconds"])
-            return replace(data, train_images=kept.tensors["train"], test_images=kept.tensors["test"])
+            train, test, seconds = kept
+            cache.saved("features", seconds)
+            return replace(data, train_images=train, test_images=test)
         start = time.perf_counter()
         network = make_network(registry, made, seed=0, device=device).eval()
         normalize = Normalizer(moments, device)
@@ -64,6 +65,11 @@ def with_features(
             note = {"seconds": time.perf_counter() - start, "identity": identity}
             cache.store("features", key, {"train": train, "test": test}, note)
     return replace(data, train_images=train, test_images=test)
+
+
+def _read(kept: Kept) -> tuple[Tensor, Tensor, float]:
+    """The features of training and test images, both ``float32 [N, F]``, and the seconds that they took."""
+    return kept.tensors["train"], kept.tensors["test"], float(kept.note["seconds"])
 
 
 @torch.no_grad()

@@ -147,8 +147,8 @@ def fit(
     with seeded(derive_seed(seed, "dropout"), normalize.device):
         left = checkpoint.load(training.state()) if checkpoint else None
         if left is not None:
-            training.restore(left.tensors)
-        for epoch in range(left.note["epoch"] if left else 0, recipe.epochs):
+            training.restore(left[0])
+        for epoch in range(left[1] if left else 0, recipe.epochs):
             training.epoch(epoch)
             if checkpoint:
                 checkpoint.offer(epoch + 1, training.state)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pseudobench.contracts.values import Selection
 from pseudobench.rounds.algorithm import Round
 from pseudobench.rounds.cache_keys import run_key
-from pseudobench.storage.cache import Cache
+from pseudobench.storage.cache import Cache, Kept
 
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec
@@ -47,14 +47,15 @@ class Bookmark:
 
     def find(self) -> Interrupted | None:
         """The interrupted attempt, if there is one."""
-        kept = self.cache.load("runs", self.key)
-        if kept is None:
-            return None
-        masks = kept.tensors
-        selection = Selection(masks["positive"], masks["negative"]) if masks else None
-        record = dict(kept.note["record"])
-        return Interrupted(record, Round(record["rounds"][-1], selection, bool(kept.note["settled"])))
+        return self.cache.load("runs", self.key, _read)
 
     def remove(self) -> None:
         """Forget it: the run has ended."""
         self.cache.discard("runs", self.key)
+
+
+def _read(kept: Kept) -> Interrupted:
+    masks = kept.tensors
+    selection = Selection(masks["positive"], masks["negative"]) if masks else None
+    record = dict(kept.note["record"])
+    return Interrupted(record, Round(record["rounds"][-1], selection, bool(kept.note["settled"])))

@@ -19,7 +19,7 @@ from pseudobench.learning.networks import make_network
 from pseudobench.learning.training_loop import TrainingSet, fit
 from pseudobench.rounds.cache_keys import network_key
 from pseudobench.rounds.run import Run
-from pseudobench.storage.cache import Checkpoint
+from pseudobench.storage.cache import Checkpoint, Kept
 
 if TYPE_CHECKING:
     from torch import nn
@@ -85,12 +85,11 @@ class _Training:
             return network, None
         key = network_key(run, data, seeds)
         with run.cache.lock("networks", key):
-            kept = run.cache.load("networks", key, like=network.state_dict())
-            if kept is not None:
-                network.load_state_dict(kept.tensors)
-                run.cache.saved("networks", kept.note["seconds"])
+            saved = run.cache.load("networks", key, lambda kept: _restore(network, kept))
+            if saved is not None:
+                run.cache.saved("networks", saved)
                 self._report(run.spec.group(Recipe).epochs)
-                return network.eval(), float(kept.note["seconds"])
+                return network.eval(), saved
             start, checkpoint = time.perf_counter(), run.cache.checkpoint(key)
             self._fit(network, data, seeds[1], checkpoint)
             note = {"seconds": time.perf_counter() - start, "run": run.spec.run_id, "round": self.round}
@@ -118,6 +117,16 @@ class _Training:
         epochs = self.run.spec.group(Recipe).epochs
         share = (self.round + (self.position + done / epochs) / self.count) / (self.run.rounds + 1)
         self.run.on_progress(Progress(self.round, self.run.rounds, done, epochs, share))
+
+
+def _restore(network: nn.Module, kept: Kept) -> float:
+    """Give a network the weights that were kept; the seconds that their training took."""
+    seconds = float(kept.note["seconds"])
+    shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
+    if {name: tensor.shape for name, tensor in kept.tensors.items()} != shapes:
+        raise ValueError("it is of something else")
+    network.load_state_dict(kept.tensors)
+    return seconds
 
 
 def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = ()) -> TrainingSet:

@@ -6,7 +6,7 @@ time, never a result.
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import time
 import warnings
@@ -14,17 +14,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from filelock import FileLock
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 
-from pseudobench.base.hashing import digest
-from pseudobench.base.paths import is_remote, local_copy
-from pseudobench.errors import BenchWarning
+from pseudobench.base.paths import instead_of_file, is_remote
+from pseudobench.errors import BenchWarning, one_line
+from pseudobench.storage.cache_files import Kept, read_entry, set_aside, write_entry
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Content = TypeVar("Content")
 
 #: What is kept, and what for.
 KINDS = {
@@ -33,18 +35,6 @@ KINDS = {
     "checkpoints": "of trainings that have not ended",
     "runs": "that have not ended: where they stood",
 }
-
-
-def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    return {name: tensor.shape for name, tensor in tensors.items()}
-
-
-@dataclass(frozen=True)
-class Kept:
-    """An entry: its tensors by name, and what was noted with them."""
-
-    tensors: Mapping[str, Tensor]
-    note: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -90,23 +80,20 @@ class Cache:
         finally:
             held.release()
 
-    def load(self, kind: str, key: str, like: Mapping[str, Tensor] | None = None) -> Kept | None:
-        """An entry, or None if it is not there, is no longer whole, or does not hold tensors ``like`` these."""
+    def load(self, kind: str, key: str, read: Callable[[Kept], Content]) -> Content | None:
+        """What ``read`` makes of an entry; None if there is none.
+
+        An entry that does not verify, or that ``read`` raises for, is set aside, warned of, and as good as absent.
+        """
         path = self.path(kind, key)
         try:
-            with local_copy(path) as here, safe_open(here, "pt") as file:
-                about = file.metadata() or {}
-                found = Kept({name: file.get_tensor(name) for name in file.keys()}, json.loads(about["note"]))  # noqa: SIM118
-            if about["sha256"] != digest(*(found.tensors[name] for name in sorted(found.tensors))):
-                raise ValueError("its content has changed")
-            if like is not None and _shapes(found.tensors) != _shapes(like):
-                raise ValueError("it is of something else")
+            found = read(read_entry(path, (kind, key)))
         except FileNotFoundError:
             return None
-        except (SafetensorError, OSError, KeyError, ValueError) as error:
-            warnings.warn(
-                f"{path.name} in the cache can't be read ({error}); computed again", BenchWarning, stacklevel=2
-            )
+        except Exception as error:  # whatever a damaged file makes safetensors, json or `read` raise
+            set_aside(path)
+            message = f"{path.name} in the cache can't be read ({one_line(error)}); computed again"
+            warnings.warn(message, BenchWarning, stacklevel=2)
             return None
         with suppress(OSError, TypeError):  # far away there is no such time to set
             os.utime(path)  # used now: the last to be pruned
@@ -114,44 +101,36 @@ class Cache:
 
     def store(self, kind: str, key: str, tensors: Mapping[str, Tensor], note: Mapping[str, Any]) -> None:
         """Keep an entry, whole or not at all. What can't be kept is used all the same."""
-        from safetensors.torch import save, save_file
-
         path = self.path(kind, key)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            whole = {name: tensors[name].contiguous().cpu() for name in sorted(tensors)}
-            about = {"note": json.dumps(note), "sha256": digest(*whole.values())}
-            if is_remote(path):
-                path.write_bytes(save(whole, about))
-            else:
-                save_file(whole, unfinished, about)
-                unfinished.replace(path)
+            write_entry(path, (kind, key), tensors, note)
         except (OSError, SafetensorError) as error:
-            with suppress(OSError):
-                unfinished.unlink()
             _warn_once(self.folder, str(error))
 
     def discard(self, kind: str, key: str) -> None:
         """Forget an entry."""
-        with suppress(OSError):
-            self.path(kind, key).unlink()
+        set_aside(self.path(kind, key))
 
     def saved(self, kind: str, seconds: float) -> None:
         """Note that an entry was used instead of so many seconds of work."""
-        with (
-            suppress(OSError, ValueError, NotImplementedError),
-            (self.folder / "saved.txt").open("a", encoding="utf-8") as file,
-        ):
-            file.write(f"{kind} {seconds:.3f}\n")
+        path = self.folder / "saved.txt"
+        with suppress(OSError, ValueError, NotImplementedError):
+            if instead_of_file(path) is None:
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(f"{kind} {seconds:.3f}\n")
 
     def savings(self) -> dict[str, list[float]]:
-        """By kind, the seconds that each use of an entry saved."""
-        found: dict[str, list[float]] = {}
-        with suppress(OSError, ValueError):
-            for line in (self.folder / "saved.txt").read_text(encoding="utf-8").splitlines():
-                kind, seconds = line.split()
-                found.setdefault(kind, []).append(float(seconds))
+        """By kind, the seconds that each use of an entry saved. Lines that say something else are passed over."""
+        found: dict[str, list[float]] = {kind: [] for kind in KINDS}
+        path = self.folder / "saved.txt"
+        with suppress(OSError):
+            content = path.read_bytes() if instead_of_file(path) is None else b""
+            for line in content.decode(errors="replace").splitlines():
+                kind, _, text = line.partition(" ")
+                with suppress(ValueError, KeyError):
+                    seconds = float(text)
+                    found[kind] += [seconds] if 0 <= seconds < math.inf else []
         return found
 
     def entries(self) -> list[Entry]:
@@ -160,7 +139,8 @@ class Cache:
         for kind in KINDS:
             for path in (self.folder / kind).glob("*.safetensors"):
                 with suppress(OSError):  # another process may remove it meanwhile
-                    found.append(Entry(kind, path, path.stat().st_size, path.stat().st_mtime))
+                    about = path.stat()
+                    found.append(Entry(kind, path, about.st_size, about.st_mtime))
         return sorted(found, key=lambda entry: entry.used)
 
     def prune(self, limit: int) -> list[Entry]:
@@ -203,11 +183,19 @@ class Checkpoint:
         self._cache, self._key = cache, key
         self._last = time.monotonic()
 
-    def load(self, now: Mapping[str, Tensor]) -> Kept | None:
-        """The state it was left in, if it was, and if that is a state of a training which is in state ``now``."""
-        left = self._cache.load("checkpoints", self._key)
-        names = {name for name in now if not name.startswith("momentum/")}
-        return left if left is not None and names <= left.tensors.keys() else None
+    def load(self, now: Mapping[str, Tensor]) -> tuple[Mapping[str, Tensor], int] | None:
+        """The state a training was left in, and the epochs behind it; None if none was left by a training like ``now``.
+
+        A training that has just begun has no momentum, and another number of samples may be waiting.
+        """
+
+        def read(left: Kept) -> tuple[Mapping[str, Tensor], int]:
+            fixed = {name: tensor.shape for name, tensor in now.items() if name != "stream"}
+            if {name: left.tensors[name].shape for name in fixed if name in left.tensors} != fixed:
+                raise ValueError("it is of something else")
+            return left.tensors, int(left.note["epoch"])
+
+        return self._cache.load("checkpoints", self._key, read)
 
     def offer(self, epoch: int, state: Callable[[], Mapping[str, Tensor]]) -> None:
         """Keep the state after ``epoch`` epochs, if the last one kept is old enough."""

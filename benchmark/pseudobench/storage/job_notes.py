@@ -7,8 +7,9 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pseudobench.base.paths import is_remote
+from pseudobench.base.paths import instead_of_file, is_remote, write_output
 from pseudobench.errors import BenchError
 
 
@@ -42,8 +43,9 @@ class JobNotes:
         """The job of every run that was given to one and not collected yet."""
         found = {}
         for path in self._notes.glob("*.job"):
-            with suppress(OSError, ValueError):
-                found[path.stem] = str(json.loads(path.read_text(encoding="utf-8")))
+            job = _read(path)
+            if isinstance(job, str):
+                found[path.stem] = job
         return found
 
     def has(self, run_id: str) -> bool:
@@ -56,15 +58,14 @@ class JobNotes:
 
     def end(self, run_id: str) -> End | None:
         """How a run ended; None as long as it has not."""
-        try:
-            return End(json.loads((self._notes / f"{run_id}.ended").read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            return None
+        reason = _read(self._notes / f"{run_id}.ended")
+        return End(reason) if isinstance(reason, str | None) else None
 
     def forget(self, run_id: str) -> None:
         """Remove the notes about a run that was collected."""
         for kind in ("job", "ended"):
-            (self._notes / f"{run_id}.{kind}").unlink(missing_ok=True)
+            with suppress(OSError):
+                (self._notes / f"{run_id}.{kind}").unlink()
 
     def new_folder(self) -> Path:
         """A folder for a scheduler's own files; a new one each time, since job numbers come again."""
@@ -72,7 +73,12 @@ class JobNotes:
         return Path(tempfile.mkdtemp(dir=self._notes, prefix="jobs-"))
 
     def _write(self, name: str, value: str | None) -> None:
-        self._notes.mkdir(parents=True, exist_ok=True)
-        unfinished = self._notes / f".{name}"
-        unfinished.write_text(json.dumps(value), encoding="utf-8")
-        unfinished.replace(self._notes / name)
+        write_output(self._notes / name, json.dumps(value).encode())
+
+
+def _read(path: Path) -> Any:
+    """What a note says; ``...`` if there is none, or none that can be read."""
+    with suppress(OSError, ValueError, RecursionError):
+        if instead_of_file(path) is None:
+            return json.loads(path.read_text(encoding="utf-8"))
+    return ...

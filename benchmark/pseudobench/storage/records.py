@@ -1,25 +1,28 @@
-"""Run records: one versioned JSON file per run, written atomically."""
+"""Run records: one versioned JSON file per run, written atomically. `record_schema` says what is in one."""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
 from filelock import FileLock, Timeout
 
-from pseudobench.base.paths import is_remote, write_atomically
-from pseudobench.errors import BenchError
+from pseudobench.base.paths import instead_of_file, is_remote, write_atomically
+from pseudobench.base.text import without_surrogates
+from pseudobench.errors import BenchError, BenchWarning
+from pseudobench.storage.record_schema import FORMAT, KIND, decode
 
-FORMAT = 1
-KIND = "pseudobench.run"
-_KEYS = {"run_id", "status", "spec", "split", "environment", "rounds", "error", "seconds"}
+__all__ = ["FORMAT", "KIND", "Store", "read_record", "record_files", "records_of", "without_times"]
+
+#: Bytes of the largest file that is read: a thousand times an ordinary record.
+_LARGEST = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -43,18 +46,24 @@ class Store:
     def claim(self, run_id: str, *, wait: bool) -> Iterator[bool]:
         """Whether this process is the one at work on a run; the system frees the claim of one that died.
 
-        Far away nothing can be claimed: two commands may do the same run, and the records are the same.
+        Far away nothing can be claimed, nor where `.claims` is no folder that can be written to: two commands may do
+        the same run, and the records are the same.
         """
         if is_remote(self.folder):
             yield True
             return
         folder = self.folder / ".claims"
-        folder.mkdir(exist_ok=True)
         claim = FileLock(folder / f"{run_id}.lock")
         try:
+            folder.mkdir(exist_ok=True)
             claim.acquire(timeout=-1 if wait else 0)
         except Timeout:
             yield False
+            return
+        except OSError as error:
+            message = f"{folder} can't be used ({error.strerror or error}): two commands may do the same run"
+            warnings.warn(message, BenchWarning, stacklevel=3)
+            yield True
             return
         try:
             yield True
@@ -79,18 +88,28 @@ class Store:
         return self.folder / f"{run_id}.json"
 
     def load(self, run_id: str) -> dict[str, Any] | None:
-        """A run's record, or None if there is none."""
+        """A run's record, or None if there is none; raises if another thing is in its place."""
         path = self.path(run_id)
-        return read_record(path) if path.exists() else None
+        if not os.path.lexists(path) if not is_remote(path) else not path.exists():
+            return None
+        record = read_record(path)
+        if record["run_id"] != run_id:
+            raise BenchError(f"{path} is the record of another run, {record['run_id']}; move it away")
+        return record
 
     def save(self, record: Mapping[str, Any]) -> None:
-        """Write a record whole or not at all."""
-        text = json.dumps(record, indent=1, allow_nan=False) + "\n"
+        """Write a record whole or not at all; raises for one that could not be read again."""
         path = self.path(record["run_id"])
         try:
-            write_atomically(path, text.encode())
+            content = _encode(record)
+            if decode(content) is None:
+                raise ValueError("not of the kind of a record")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BenchError(f"the record of {record['run_id']} can't be kept: {error}") from None
+        try:
+            write_atomically(path, content)
         except OSError as error:
-            raise BenchError(f"can't write {path}: {error.strerror}") from None
+            raise BenchError(f"can't write {path}: {error.strerror or error}") from None
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Every record below the folder, by path. Other JSON files (a figure's, say) may lie beside them."""
@@ -113,8 +132,9 @@ class Store:
             raise BenchError(f"there is no results folder {self.folder}; `bench run` makes one")
         if is_remote(self.folder):
             return sorted(self.folder.rglob("*.json"))
-        # As rglob does it, in a third of the time: there may be tens of thousands.
-        found = (os.path.join(at, name) for at, _, names in os.walk(self.folder) for name in names)
+        # As rglob does it, in a third of the time: there may be tens of thousands. Folders are here to be named.
+        walked = os.walk(self.folder, onerror=lambda error: _warn(f"can't read {error.filename}: {error.strerror}"))
+        found = (os.path.join(at, name) for at, folders, names in walked for name in (*folders, *names))
         return [Path(name) for name in sorted(found) if name.endswith(".json")]
 
 
@@ -124,20 +144,35 @@ def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
 
 
 def record_files(stores: Iterable[Store]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Every record of several folders with its file. A file below two of them counts once."""
+    """Every record of several folders with its file. Files that are no valid record are warned of, and left out.
+
+    A file below two of the folders counts once. Of two files of one run the first is taken, in the order of the
+    folders and then of paths, whatever their times say: the same command always shows the same numbers.
+    """
     read: set[str] = set()
     seen: dict[str, Path] = {}
     for store in stores:
         for path in store._paths():
             name = str(path) if is_remote(path) else os.path.abspath(path)
-            record = None if name in read else _read(path)
+            if name in read:
+                continue
             read.add(name)
+            try:
+                record = _read(path)
+            except BenchError as error:
+                _warn(f"left out: {error}")
+                continue
             if record is None:
                 continue
             first = seen.setdefault(record["run_id"], path)
-            if first is not path:
-                raise BenchError(f"{first} and {path} are the same run; move one of them away")
-            yield path, record
+            if first is path:
+                yield path, record
+            else:
+                _warn(f"{first} and {path} are the same run; the first is taken: move one of them away")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, BenchWarning, stacklevel=3)
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -149,23 +184,34 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """A record from its file, None for another kind of JSON; raises on a format that this version does not know."""
+    """A record from its file, None for another kind of JSON; raises for one that is not valid."""
+    odd = instead_of_file(path)
+    if odd is not None:
+        raise BenchError(f"{path} is {odd}, not a run record; move it away")
     try:
-        record = orjson.loads(path.read_bytes())
+        if path.stat().st_size > _LARGEST:
+            raise BenchError(f"{path} is too large for a run record; move it away")
+        return decode(path.read_bytes())
     except OSError as error:
-        raise BenchError(f"can't read {path}: {error.strerror}") from None
-    except ValueError:
-        raise BenchError(f"{path} is not a run record (broken JSON); move it away") from None
-    if not isinstance(record, dict) or record.get("kind") != KIND:
-        return None
-    if record.get("format") != FORMAT:
-        raise BenchError(
-            f"{path} has record format {record.get('format')}, this pseudobench reads {FORMAT}; "
-            "take the version of pseudobench that wrote it"
-        )
-    if not record.keys() >= _KEYS:
-        raise BenchError(f"{path} is not a whole run record; move it away")
-    return record
+        raise BenchError(f"can't read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise BenchError(f"{path} is not a valid run record ({error}); move it away") from None
+
+
+def _encode(record: Mapping[str, Any]) -> bytes:
+    """A record as JSON. Half a character, as in names of files that are no UTF-8, is written as its escape."""
+    text = json.dumps(record, indent=1, allow_nan=False)
+    if "\\ud" in text:  # also the two halves of a whole one
+        text = json.dumps(_cleaned(record), indent=1, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, Mapping):
+        return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
+    return [_cleaned(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def without_times(record: Mapping[str, Any]) -> dict[str, Any]:

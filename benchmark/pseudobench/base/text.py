@@ -1,0 +1,38 @@
+"""Text that others wrote (records, plugins, names of files), made safe to show."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    """Text with its invisible characters as escapes: control characters, line breaks, changes of direction, halves.
+
+    A terminal would obey an escape sequence, and a line break could pretend to be another line of output. The
+    characters ``keep`` stay as they are, and so do all kinds of spaces.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char in keep or _is_shown(char) else escaped(char) for char in text)
+
+
+def _is_shown(char: str) -> bool:
+    return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+def escaped(char: str) -> str:
+    """A character as Python writes it: ``\\x1b``, ``\\u202e``."""
+    return char.encode("unicode_escape").decode()
+
+
+def without_surrogates(text: str) -> str:
+    """Text that can be encoded: halves of characters (in names of files that are no UTF-8) as escapes."""
+    return _SURROGATE.sub(lambda half: escaped(half[0]), text)
+
+
+def shortened(text: str, most: int = 2000) -> str:
+    """Text of at most ``most`` characters and a few: a longer one without its middle."""
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"

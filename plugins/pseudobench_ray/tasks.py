@@ -7,6 +7,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,9 @@ class Mailbox:
 
 def work(setup: Setup, spec: RunSpec, mailbox: Any) -> str | None:
     """The task: one run. Ray reuses its workers, so that each imports torch and loads the data once."""
+    for name, value in _REFUSING.items():  # what a run asks for itself is its own affair
+        if os.environ.get(name) == value:
+            del os.environ[name]
     _addressed["to"] = mailbox
     with warnings_sent(_send):
         return attempt(_runner(setup), spec)
@@ -76,12 +80,38 @@ def _connect(address: str | None) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None:
-            ray.init(address="local", include_dashboard=False, **quiet)
+            with _requests_refused():
+                ray.init(address="local", include_dashboard=False, **quiet)
         else:
             _knock(address)
             ray.init(address=address, **quiet)
     except (OSError, ValueError, RuntimeError) as error:
         raise BenchError(f"no Ray cluster answers at {address}: {' '.join(str(error).split())}") from None
+
+
+#: A proxy that refuses everything: nothing listens at this port of this machine.
+_REFUSING = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9"),
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), "127.0.0.1,localhost,::1"),
+}
+
+
+@contextmanager
+def _requests_refused() -> Iterator[None]:
+    """Let nothing that Ray starts inside ask the outside world.
+
+    With its usage statistics off it still looks for a cloud's metadata server, and reports that they are off.
+    """
+    before = {name: os.environ.get(name) for name in _REFUSING}
+    os.environ.update(_REFUSING)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _knock(address: str) -> None:

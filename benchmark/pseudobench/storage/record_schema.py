@@ -210,7 +210,8 @@ class _Head(Struct):
     format: Any = None
 
 
-_record, _head, _anything = (msgspec.json.Decoder(kind) for kind in (Record, _Head, dict[str, Any]))
+_record, _head = msgspec.json.Decoder(Record), msgspec.json.Decoder(_Head)
+_anything: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
 
 def decode(content: bytes) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ class Temperature:
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """What the record keeps."""
+        """For the record: the temperature."""
         return {"temperature": self.temperature}
 
     def __call__(self, logits: Tensor) -> Tensor:

@@ -43,9 +43,9 @@ class Job:
 
 def _print(message: tuple[Any, ...]) -> None:
     """Print warnings and finished rounds to the job's log."""
-    what, *details = message
-    if what in ("warning", "round_finished"):
-        print(what, *details, flush=True)
+    kind, *details = message
+    if kind in ("warning", "round_finished"):
+        print(kind, *details, flush=True)
 
 
 def execute(options: Slurm, batch: Batch) -> Iterator[Ended]:

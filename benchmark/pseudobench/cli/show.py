@@ -15,7 +15,7 @@ from pseudobench.contracts.columns import headline
 @click.command(epilog="\b\nExample:\n  bench show digits-40-ups-s0")
 @click.argument("run")
 @click.option("--results", help="Folder of run records. [runs, or PSEUDOBENCH_RESULTS]")
-@click.option("--json", "as_json", is_flag=True, help="The record as it is.")
+@click.option("--json", "as_json", is_flag=True, help="The whole record as JSON.")
 def command(run: str, results: str | None, as_json: bool) -> None:
     """Show one run, round by round. RUN is its id, or a part of it that no other run has."""
     from pseudobench.output import console

@@ -93,6 +93,6 @@ def expected_calibration_error(bins: dict[str, list[float]]) -> float:
 
 
 def share(hits: Tensor, among: Tensor) -> float | None:
-    """Share of the true elements of ``among`` that are true in ``hits`` too (same shape); None if there are none."""
+    """Share of the true elements of ``among`` that are true in ``hits`` too (same shape); None if it has none."""
     total = int(among.sum())
     return int((hits & among).sum()) / total if total else None

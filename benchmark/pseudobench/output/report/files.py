@@ -26,7 +26,7 @@ class File:
 
 
 def files(found: Sequence[Section], formats: Sequence[str], wanted: Sequence[str] | None = None) -> list[File]:
-    """The files of all sections, of all figures or of those ``wanted``; their content is made later."""
+    """The files of all sections: all figures, or the ``wanted`` ones. Contents are made later, by `File.make`."""
     for kind, names, known in (("format", formats, FORMATS), ("figure", wanted or (), (*FIGURES, TABLE))):
         for name in names:
             if name not in known:

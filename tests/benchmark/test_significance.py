@@ -106,7 +106,7 @@ def differences(arms):
 def by_hand(held, signs):
     """Westfall and Young's step-down procedure, pair by pair."""
     squares = (held**2).sum(axis=1)
-    scale = np.sqrt(squares + np.median(squares))
+    scale = np.sqrt(squares + np.median(squares) / 4)
     statistic = {pair: abs(held[pair].sum()) / scale[pair] for pair in range(len(held))}
     left, p_values, largest = sorted(statistic, key=lambda pair: -statistic[pair]), {}, 0.0
     while left:

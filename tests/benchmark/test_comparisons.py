@@ -13,8 +13,8 @@ from scipy import stats
 import pseudobench
 from pseudobench import BenchError
 from pseudobench.analysis.comparisons import compare_records
-from pseudobench.output.data_frames import comparison_frame
 from pseudobench.output.sentences import sentence, sentences
+from pseudobench.output.summary_frames import comparison_frame
 
 NOISE = np.random.default_rng(0).normal(0, 0.01, size=(3, 10))
 UPS, PL, SUPERVISED = (0.9 + NOISE[0]).tolist(), (0.88 + NOISE[1]).tolist(), (0.895 + NOISE[2]).tolist()

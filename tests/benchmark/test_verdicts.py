@@ -145,8 +145,17 @@ def test_intervals_are_over_test_samples_too_where_predictions_are_stored():
     generator = np.random.default_rng(2)
     hard = generator.random(100)
     right = [[(hard < 0.8 + shift) ^ (generator.random(100) < 0.02) for _ in range(6)] for shift in (0.0, 0.03)]
-    found = verdict([[each.mean() for each in held] for held in right])
-    arms = [replace(arm, correct=dict(enumerate(held))) for arm, held in zip(found.arms, right, strict=True)]
+    groups = [
+        records(method, [each.mean() for each in held]) for method, held in zip(("pl", "ups"), right, strict=True)
+    ]
+    stored = {
+        run["run_id"]: each
+        for runs, held in zip(groups, right, strict=True)
+        for run, each in zip(runs, held, strict=True)
+    }
+    found = judge(arms_of(read_facts(itertools.chain(*groups), REGISTRY), REGISTRY), ACCURACY)
+    facts = read_facts(itertools.chain(*groups), REGISTRY, lambda run: stored[run["run_id"]])
+    arms = arms_of(facts, REGISTRY)
     plain, both = found.pairs[0, 1], judge(arms, ACCURACY).pairs[0, 1]
     assert (plain.over_samples, both.over_samples) == (False, True)
     assert both.p == plain.p

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,7 @@ class Arm:
     """What a table has a row for. ``settings`` are all of its choices by name, ``shown`` the names worth showing.
 
     ``usual`` are settings that tell arms of its method apart and that its ``name`` leaves out, as they have the usual
-    value. ``values`` are those of the finished runs: column, then seed. ``correct`` holds by seed whether each test
-    sample was classified correctly, bool [N], where that was stored.
+    value. ``values`` are those of the finished runs: column, then seed.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Arm:
     usual: Mapping[str, Value]
     runs: tuple[RunFacts, ...]
     values: Mapping[str, Mapping[int, float]]
-    correct: Mapping[int, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def ceiling(self) -> bool:
@@ -58,6 +56,11 @@ class Arm:
     def run_ids(self) -> tuple[str, ...]:
         """Its runs; no other arm has any of them."""
         return tuple(run.run_id for run in self.runs)
+
+    @cached_property
+    def correct(self) -> dict[int, np.ndarray]:
+        """By seed, whether each test sample was classified correctly, bool [N], where that was stored."""
+        return {run.spec["seed"]: run.correct for run in self.runs if run.done and run.correct is not None}
 
     @cached_property
     def splits(self) -> dict[int, str]:

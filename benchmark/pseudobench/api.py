@@ -146,7 +146,7 @@ def compare(
     """
     from pseudobench.analysis.comparisons import compare_records
     from pseudobench.analysis.filtering import matching
-    from pseudobench.output.data_frames import comparison_frame
+    from pseudobench.output.summary_frames import comparison_frame
     from pseudobench.registry.components import installed
     from pseudobench.storage.records import Store, records_of
 

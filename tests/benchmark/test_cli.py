@@ -87,9 +87,10 @@ def test_run_table_show_and_again(bench):
 
     table = bench("table", "runs", "--format", "csv", "--columns", "accuracy,coverage")
     lines = table.out.splitlines()
-    assert lines[0].endswith(
-        "method,runs,not_done,accuracy,accuracy_half95,accuracy_n,accuracy_mark,"
-        "coverage,coverage_half95,coverage_n,coverage_mark"
+    assert lines[0] == (
+        "dataset,labels,evaluated_on,backbone,preset,device,method,arm,settings,runs,not_done,accuracy,accuracy_half95,"
+        "accuracy_n,accuracy_best,accuracy_letters,accuracy_p,coverage,coverage_half95,coverage_n,coverage_best,"
+        "coverage_letters,coverage_p"
     )
     assert len(lines) == 3
 
@@ -278,4 +279,7 @@ def test_the_python_api_returns_frames(tmp_path):
     assert runs["accuracy"].between(0, 1).all()
     loaded = pseudobench.load_results(tmp_path)
     assert set(loaded["run_id"]) == set(runs["run_id"])
-    assert (loaded["settings"] == "recipe.lr=0.05").all()
+    assert (loaded["recipe_lr"] == 0.05).all()
+    rounds = pseudobench.load_rounds(tmp_path)
+    last = rounds.groupby("run_id")["test_accuracy"].last()
+    assert dict(last) == dict(zip(loaded["run_id"], loaded["accuracy"], strict=True))

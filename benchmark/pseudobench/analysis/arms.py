@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,7 @@ class Arm:
     """What a table has a row for. ``settings`` are all of its choices by name, ``shown`` the names worth showing.
 
     ``usual`` are settings that tell arms of its method apart and that its ``name`` leaves out, as they have the usual
-    value. ``values`` are those of the finished runs: column, then seed. ``correct`` holds by seed whether each test
-    sample was classified correctly, bool [N], where that was stored.
+    value. ``values`` are those of the finished runs: column, then seed.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Arm:
     usual: Mapping[str, Value]
     runs: tuple[RunFacts, ...]
     values: Mapping[str, Mapping[int, float]]
-    correct: Mapping[int, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def ceiling(self) -> bool:
@@ -50,9 +48,19 @@ class Arm:
         return self.settings["trains_on"] == "all"
 
     @cached_property
+    def groups(self) -> frozenset[str]:
+        """The components and parts of the harness that its settings are of."""
+        return frozenset(key.rpartition(".")[0] for key in self.settings)
+
+    @cached_property
     def run_ids(self) -> tuple[str, ...]:
         """Its runs; no other arm has any of them."""
         return tuple(run.run_id for run in self.runs)
+
+    @cached_property
+    def correct(self) -> dict[int, np.ndarray]:
+        """By seed, whether each test sample was classified correctly, bool [N], where that was stored."""
+        return {run.spec["seed"]: run.correct for run in self.runs if run.done and run.correct is not None}
 
     @cached_property
     def splits(self) -> dict[int, str]:
@@ -176,14 +184,23 @@ def _short(key: str, value: Value, keys: Sequence[str]) -> str:
 
 
 def shared_settings(arms: Sequence[Arm]) -> dict[str, Value]:
-    """Settings worth showing that have one value in all arms that have them."""
-    keys = dict.fromkeys(key for arm in arms for key in arm.settings if any(key in each.shown for each in arms))
-    found: dict[str, Value] = {}
-    for key in keys:
-        values = {repr(arm.settings[key]): arm.settings[key] for arm in arms if key in arm.settings}
-        if len(values) == 1:
-            (found[key],) = values.values()
-    return found
+    """Settings worth showing that have one value in all arms that they concern."""
+    shown = frozenset(key for arm in arms for key in arm.shown)
+    found = {key: value for arm in arms for key, value in arm.settings.items() if key in shown}
+    return {
+        key: value
+        for key, value in found.items()
+        if all(repr(arm.settings.get(key, ...)) == repr(value) for arm in arms if _concerns(key, arm))
+    }
+
+
+def _concerns(key: str, arm: Arm) -> bool:
+    """Whether a setting could be an arm's: a method without sets has no ``raps.alpha``, but every one is trained.
+
+    Parameters that were added later are not in the record where they have their default.
+    """
+    group = key.rpartition(".")[0]
+    return key.startswith(TRAINING) or key in arm.settings or bool(group and group in arm.groups)
 
 
 def training_differences(arm: Arm, other: Arm) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pseudobench.contracts.parameters import Value, suggest
@@ -13,6 +13,8 @@ from pseudobench.contracts.run_spec import flat
 from pseudobench.errors import BenchError, BenchWarning, one_line
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from pseudobench.contracts.columns import Column
     from pseudobench.registry.components import Entry, Registry
 
@@ -36,7 +38,8 @@ class RunFacts:
     """One run. ``settings`` are all of its parameters, stages and ``trains_on`` by name, the same object for like runs.
 
     ``split`` says how many labels were trained and calibrated on, and which: two runs that took as many took the same.
-    ``values`` are those of the columns, NaN where the run has none.
+    ``values`` are those of the columns, NaN where the run has none. ``correct`` is bool [N], whether each test sample
+    was classified correctly by the last network, where that was stored.
     """
 
     run_id: str
@@ -51,6 +54,7 @@ class RunFacts:
     processor: str
     revision: str
     values: Mapping[str, float]
+    correct: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     @property
     def done(self) -> bool:
@@ -58,11 +62,15 @@ class RunFacts:
         return self.status == "done"
 
 
-def read_facts(records: Iterable[Mapping[str, Any]], registry: Registry) -> list[RunFacts]:
-    """The facts of each record, one after another."""
+def read_facts(
+    records: Iterable[Mapping[str, Any]],
+    registry: Registry,
+    correct: Callable[[Mapping[str, Any]], np.ndarray | None] = lambda record: None,
+) -> list[RunFacts]:
+    """The facts of each record, one after another; ``correct`` finds what was stored of its test samples."""
     entries = registry.of("columns")
     known: dict[str, tuple[dict[str, Any], dict[str, Value]]] = {}
-    return [_facts(record, entries, known) for record in records]
+    return [replace(_facts(record, entries, known), correct=correct(record)) for record in records]
 
 
 def _facts(

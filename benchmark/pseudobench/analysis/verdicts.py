@@ -212,13 +212,18 @@ def compare_arms(arm: Arm, other: Arm, column: Column) -> Pair:
     values, others = arm.values[column.name], other.values[column.name]
     seeds = shared_seeds(arm, other, column)
     differences = tuple(values[seed] - others[seed] for seed in seeds)
-    half, over_samples = mean_of(differences).half, False
-    if (
-        column.name == "accuracy"
-        and len(seeds) > 1
-        and all(seed in each.correct for seed in seeds for each in (arm, other))
-    ):
-        correct, baseline = (np.stack([each.correct[seed] for seed in seeds]) for each in (arm, other))
-        half, over_samples = half_over_seeds_and_samples(correct, baseline), True
+    half = mean_of(differences).half
+    stored = _stored(arm, other, seeds) if column.name == "accuracy" else None
+    if stored is not None:
+        half = half_over_seeds_and_samples(*stored)
     means = mean_of([values[seed] for seed in seeds]), mean_of([others[seed] for seed in seeds])
-    return Pair(means, differences, half, over_samples, len(values.keys() | others.keys()) - len(seeds))
+    return Pair(means, differences, half, stored is not None, len(values.keys() | others.keys()) - len(seeds))
+
+
+def _stored(arm: Arm, other: Arm, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Whether both arms were right, bool [S, N] each; None unless stored for the same samples of all seeds."""
+    held = [[each.correct.get(seed) for seed in seeds] for each in (arm, other)]
+    found = [right for rights in held for right in rights if right is not None]
+    if len(seeds) < 2 or len(found) < 2 * len(seeds) or len({right.shape for right in found}) > 1:
+        return None
+    return np.stack(found[: len(seeds)]), np.stack(found[len(seeds) :])

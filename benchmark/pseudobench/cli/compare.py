@@ -57,8 +57,8 @@ def command(
     from pseudobench.analysis.comparisons import compare_records
     from pseudobench.analysis.run_facts import pick_columns
     from pseudobench.output import console
-    from pseudobench.output.data_frames import comparison_frame
     from pseudobench.output.sentences import sentences
+    from pseudobench.output.summary_frames import comparison_frame
     from pseudobench.output.text_tables import comparison_grid
 
     _, registry = installed()

@@ -103,7 +103,7 @@ def show_summary(
     from pseudobench.analysis.published import beside
     from pseudobench.analysis.run_facts import judged_by, pick_columns
     from pseudobench.output import console
-    from pseudobench.output.data_frames import table_frame
+    from pseudobench.output.summary_frames import table_frame
     from pseudobench.output.text_tables import published_grid, table_grid
 
     arms = arms_of(runs, registry)
@@ -139,7 +139,7 @@ def show_ranks(
     from pseudobench.analysis.arms import arms_of
     from pseudobench.analysis.rankings import ranking_of
     from pseudobench.analysis.run_facts import judged_by, pick_columns
-    from pseudobench.output.data_frames import ranking_frame
+    from pseudobench.output.summary_frames import ranking_frame
     from pseudobench.output.text_tables import ranking_grid
 
     column, *_ = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs),))

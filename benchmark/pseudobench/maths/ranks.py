@@ -33,21 +33,11 @@ def rank(values: np.ndarray, higher_is_better: bool = True) -> Ranks:
     datasets, methods = values.shape
     each = stats.rankdata(-values if higher_is_better else values, axis=1)
     average = each.mean(axis=0)
-    statistic = float(stats.friedmanchisquare(*each.T).statistic) if methods > 2 else _friedman_of_two(each)
+    spread = np.square(each - (methods + 1) / 2).sum()  # smaller where ranks are tied
+    apart = np.square(each.sum(axis=0) - datasets * (methods + 1) / 2).sum()
+    statistic = float((methods - 1) * apart / spread) if spread else 0.0
     left = datasets * (methods - 1) - statistic
-    if math.isnan(statistic):  # every rank is tied
-        statistic, p = 0.0, 1.0
-    elif left <= 1e-9:  # the same order on every dataset
-        p = 0.0
-    else:
-        found = (datasets - 1) * statistic / left
-        p = float(stats.f.sf(found, methods - 1, (methods - 1) * (datasets - 1)))
+    found = (datasets - 1) * statistic / left if left > 1e-9 else math.inf  # the same order on every dataset
+    p = float(stats.f.sf(found, methods - 1, (methods - 1) * (datasets - 1)))
     quantile = float(stats.studentized_range.ppf(0.95, methods, np.inf)) / math.sqrt(2)
     return Ranks(average, statistic, p, quantile * math.sqrt(methods * (methods + 1) / (6 * datasets)), datasets)
-
-
-def _friedman_of_two(ranks: np.ndarray) -> float:
-    """Friedman's statistic of two methods, which scipy refuses: that of the sign test."""
-    ahead = np.sign(ranks[:, 0] - ranks[:, 1])
-    untied = np.count_nonzero(ahead)
-    return float(ahead.sum() ** 2 / untied) if untied else math.nan

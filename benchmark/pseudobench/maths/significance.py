@@ -15,10 +15,10 @@ from scipy import special  # scipy.stats takes half a second to import
 LEVEL = 0.05
 #: The fewest pairs with which a sign-flip test can reach `LEVEL`: 2 / 2^6 is 3.1 %, 2 / 2^5 is 6.3 %.
 SEEDS_NEEDED = 6
-#: Up to this many pairs every choice of signs is looked at, for one test and for a family of them.
-EXACT, EXACT_FAMILY = 20, 16
+#: Up to this many seeds every choice of signs is looked at.
+EXACT = 16
 _DRAWS = 20_000
-_CHUNK = 1 << 22  # numbers of a family's statistics that are in memory at a time
+_CHUNK = 1 << 22  # numbers of a family's statistics that are held at a time
 _TIE = 1e-9  # equal sums come out in different orders
 
 
@@ -73,34 +73,14 @@ def half_over_seeds_and_samples(correct: np.ndarray, baseline: np.ndarray) -> fl
     return _t_quantile(freedom) * math.sqrt(total / (seeds * samples))
 
 
-def sign_flip_test(differences: Sequence[float] | np.ndarray) -> float:
+def sign_flip_test(differences: Sequence[float]) -> float:
     """How often the mean is at least as far from zero if every difference has its sign by the toss of a coin.
 
     If two methods do the same, then within a seed either could have had either result, so this p-value is exact,
     whatever the distribution: it needs no normal differences, which five or ten seeds could not show. Its
-    smallest value is 2 / 2^n (see `SEEDS_NEEDED`). With more than `EXACT` pairs it is drawn, from a seed of its own.
+    smallest value is 2 / 2^n (see `SEEDS_NEEDED`).
     """
-    values = np.asarray(differences, dtype=np.float64)
-    if not len(values):
-        return 1.0
-    size = np.abs(values).sum()
-    least = abs(values.sum()) - _TIE * size
-    if len(values) > EXACT:
-        return _drawn_sign_flips(values, least)
-    sums = values[:1]  # the first sign may be fixed: turning all signs gives the other half
-    for value in values[1:]:
-        sums = np.concatenate([sums + value, sums - value])
-    return float(np.mean(np.abs(sums) >= least))
-
-
-def _drawn_sign_flips(values: np.ndarray, least: float) -> float:
-    reached = np.count_nonzero(np.abs(_signs(len(values)) @ values) >= least)
-    return float(reached + 1) / (_DRAWS + 1)  # the signs that were seen are one of the draws, so that p is never 0
-
-
-@lru_cache(maxsize=4)  # a table has many tests of as many seeds
-def _signs(n: int) -> np.ndarray:
-    return np.random.default_rng(0).choice([-1.0, 1.0], size=(_DRAWS, n))
+    return float(_step_down(np.asarray(differences, dtype=np.float64)[None])[0])
 
 
 def max_t(differences: np.ndarray) -> np.ndarray:
@@ -111,44 +91,53 @@ def max_t(differences: np.ndarray) -> np.ndarray:
 
     Westfall and Young's step-down procedure: a seed's sign is flipped for all pairs at once, so that the dependence
     between pairs is kept, and each statistic is compared with the largest among the pairs not yet found different. All
-    2^(S-1) choices of signs are looked at for up to `EXACT_FAMILY` seeds, else `_DRAWS` from a fixed seed. The smallest
+    2^(S-1) choices of signs are looked at for up to `EXACT` seeds, else `_DRAWS` from a fixed seed. The smallest
     p-value is 2 / 2^S, however many pairs there are. Exact where differences are symmetric about their mean.
 
-    The statistic is |sum d| / sqrt(sum d^2 + median over pairs of sum d^2): between Student's t, which finds half as
-    much with six seeds, as some pair's differences are nearly equal by chance, and the plain mean, which a noisy arm
-    drowns. The denominator does not change with the signs, so any choice of it keeps the level.
+    The statistic is |sum d| / sqrt(sum d^2 + m / 4), m the median of sum d^2 over pairs: between Student's t, which
+    finds half as much with six seeds, as some pair's differences are nearly equal by chance, and the plain mean, which
+    a noisy arm drowns. The denominator does not change with the signs, so any choice of it keeps the level.
     """
     p_values = np.full(len(differences), np.nan)
     tested = np.flatnonzero(np.isfinite(differences).sum(axis=1) >= SEEDS_NEEDED)
-    if not len(tested):
-        return p_values
-    held = np.nan_to_num(differences[tested])
+    if len(tested):
+        p_values[tested] = _step_down(np.nan_to_num(differences[tested]))
+    return p_values
+
+
+def _step_down(held: np.ndarray) -> np.ndarray:
+    """The procedure of `max_t` for float [K, S] without gaps."""
     held = held[:, np.any(held, axis=0)]  # a seed that no pair differs in changes nothing
     squares = np.square(held).sum(axis=1)
-    scale = np.sqrt(squares + np.median(squares))
+    scale = np.sqrt(squares + np.median(squares) / 4)
     scaled = (held / np.where(scale > 0, scale, 1.0)[:, None]).T
     observed = np.abs(scaled.sum(axis=0))
     order = np.argsort(-observed, kind="stable")
     scaled, least = scaled[:, order], observed[order] - _TIE * np.abs(scaled).sum(axis=0)[order]
-    signs = _family_signs(held.shape[1])
-    reached = np.zeros(len(tested))
-    for start in range(0, len(signs), step := max(_CHUNK // len(tested), 1)):
+    signs = _signs(held.shape[1])
+    reached = np.zeros(len(held))
+    for start in range(0, len(signs), step := max(_CHUNK // max(held.shape), 1)):
         statistics = np.abs(signs[start : start + step] @ scaled)
         largest = np.maximum.accumulate(statistics[:, ::-1], axis=1)[:, ::-1]
         reached += (largest >= least).sum(axis=0)
-    p_values[tested[order]] = np.maximum.accumulate(reached / len(signs))
+    p_values = np.empty(len(held))
+    p_values[order] = np.maximum.accumulate(reached / len(signs))
     return p_values
 
 
 @lru_cache(maxsize=4)  # a table has many families of as many seeds
-def _family_signs(seeds: int) -> np.ndarray:
-    """Choices of signs, float [B, seeds], the first without a flip. The first seed is never flipped: all signs turned
-    give the same statistics.
+def _signs(seeds: int) -> np.ndarray:
+    """Choices of signs, int8 [B, S], the first without a flip, so that no p-value is 0.
+
+    Where all are looked at, the first seed is never flipped: all signs turned give the same statistics.
     """
-    if seeds > EXACT_FAMILY:
-        return np.concatenate([np.ones((1, seeds)), _signs(seeds)])
-    bits = np.arange(1 << max(seeds - 1, 0))[:, None] >> np.arange(max(seeds - 1, 0))
-    return np.concatenate([np.ones((len(bits), min(seeds, 1))), 1.0 - 2.0 * (bits & 1)], axis=1)
+    if seeds > EXACT:
+        drawn = np.random.default_rng(0).integers(0, 2, size=(_DRAWS, seeds), dtype=np.int8)
+        return np.concatenate([np.ones((1, seeds), dtype=np.int8), 1 - 2 * drawn])
+    free = max(seeds - 1, 0)
+    bits = np.arange(1 << free)[:, None] >> np.arange(free) & 1
+    flips = np.concatenate([np.zeros((len(bits), seeds - free), dtype=bits.dtype), bits], axis=1)
+    return (1 - 2 * flips).astype(np.int8)
 
 
 def letters(different: np.ndarray) -> list[str]:

@@ -24,7 +24,7 @@ SMOKE = ("--preset", "smoke", "--seeds", "2", "--methods", "supervised,ups-raps"
     [
         (("--methods", "ups-rasp"), "there is no method 'ups-rasp'; did you mean 'ups-raps'?"),
         (("--dataset", "digit"), "there is no dataset 'digit'; did you mean 'digits'?"),
-        (("--labels", "5000"), "--labels 5000: digits has 1201 training images"),
+        (("--labels", "5000"), "--labels 5000: digits has 1201 training samples"),
         (
             ("--labels", "55"),
             "not divisible by the 10 classes of digits, and every class gets equally many; take 50 or 60",

@@ -179,7 +179,10 @@ class DatasetSource(Protocol):
     In a name such as ``folder:PATH`` what stands behind the colon is the source's first parameter, and the numbers
     may be properties that depend on it.
 
-    A class variable ``task = "multi-label"`` says that a sample has any number of classes.
+    A class variable ``task = "multi-label"`` says that a sample has any number of classes, and
+    ``samples = "vectors"`` that samples are vectors ``float32 [N, F]`` instead of images.
+
+    A source of files that can change may have a method ``fingerprint(data_dir) -> str``: a hash of their content.
 
     ``default_labels`` and ``backbone`` are what `bench run` takes if nothing is said. ``presets`` maps a
     preset to settings for this dataset (``{"cpu": {"recipe.epochs": 30}}``).
@@ -220,11 +223,15 @@ class DatasetSource(Protocol):
 
 @dataclass(frozen=True)
 class Backbone:
-    """A network that importing ``module`` registers with timm under ``name``."""
+    """A network that importing ``module`` registers with timm under ``name``.
+
+    ``takes`` is ``images``, or ``vectors`` for a network on vectors ``[B, F]``, which is made with ``in_chans=F``.
+    """
 
     name: str
     module: str
     description: str = ""
+    takes: str = "images"
 
 
 class Executor(Component, Protocol):

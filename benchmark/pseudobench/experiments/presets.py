@@ -43,6 +43,13 @@ PRESETS = {
     )
 }
 
+#: What a preset means for vectors: they are not augmented.
+VECTOR: dict[str, dict[str, Value]] = {
+    "smoke": {"recipe.augment": "none"},
+    "cpu": {"recipe.augment": "none", "recipe.lr": 0.03, "recipe.threads": 1},
+    "paper": {"recipe.augment": "none"},
+}
+
 #: What replaces a preset's recipe where only a head is trained: seconds for a run. Chosen with --validation.
 HEAD: dict[str, dict[str, Value]] = {
     "smoke": {"recipe.augment": "none"},

@@ -45,7 +45,7 @@ SMOKE = ("--preset", "smoke", "--seeds", "2", "--methods", "supervised,ups-raps"
             ("--methods", "ups", "--set", "ups.negatives=complement"),
             "method 'ups': selector 'ups' needs a set predictor, as it is set; add one of: raps",
         ),
-        (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 images; take at most 1160"),
+        (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 samples; take at most 1160"),
         (("--labels", "10"), "or --calibration cross"),
         (("--dataset", "cifar10", "--labels", "50000"), "all of cifar10 is labeled, and 'pl' needs a pool"),
         (("--backbone", "resnet81"), "there is no backbone 'resnet81'; did you mean"),

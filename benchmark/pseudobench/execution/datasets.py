@@ -13,7 +13,7 @@ from pseudobench.contracts.datasets import IMAGES, VECTORS, Dataset
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.executing import RunnerConfig
 from pseudobench.contracts.run_spec import RunSpec
-from pseudobench.contracts.settings import Network, Recipe
+from pseudobench.contracts.settings import Data, Network, Recipe
 from pseudobench.errors import BenchError, PluginError, one_line
 from pseudobench.experiments.resolving import samples_of
 from pseudobench.experiments.splits import check_budget, evaluated, label_budget
@@ -68,11 +68,17 @@ class DatasetLoader:
         )
 
     def _check_budget(self, spec: RunSpec, data: Dataset) -> None:
-        seen = evaluated(spec, data) if spec.evaluates_on == "validation" else data
-        key = spec.dataset, spec.evaluates_on, label_budget(spec, seen)
+        imbalance = spec.group(Data).imbalance
+        key = spec.dataset, spec.evaluates_on, spec.trains_on, spec.labels, imbalance
         if key not in self._checked:
             self._checked.add(key)
-            check_budget(spec.dataset, seen.strata, key[2])
+            seen = evaluated(spec, data)
+            budget = label_budget(spec, seen)
+            check_budget(spec.dataset, seen.strata, budget, imbalance)
+            if budget == len(seen.train_labels) and "selector" in spec.stages:
+                raise BenchError(
+                    f"--labels {budget}: all of {spec.dataset} is labeled, and {spec.method!r} needs a pool"
+                )
 
     def _check_network(self, spec: RunSpec, data: Dataset, device: torch.device) -> None:
         """Try the network, and its dropout if a stage draws with it."""
@@ -116,4 +122,5 @@ def read_dataset(registry: Registry, name: str, folder: Path) -> Dataset:
 def _view(spec: RunSpec) -> tuple[Any, ...]:
     """The choices that decide which data a run sees."""
     frozen = spec.group(Network).tune == "head"
-    return spec.dataset, spec.evaluates_on, *((spec.backbone, str(spec.settings["network"])) if frozen else ())
+    seen = spec.dataset, spec.evaluates_on, spec.group(Data).imbalance
+    return *seen, *((spec.backbone, str(spec.settings["network"])) if frozen else ())

@@ -54,7 +54,10 @@ def resolve(
     _check_stages(registry, chosen, values, source)
     _check_network(values["network"], values["recipe"])
     _check_backbone(registry, backbone or source.backbone, source, dataset)
-    check_labels(source, budget, chosen, values.get("calibration"), validation=validation)
+    imbalance = values["data"]["imbalance"]
+    if imbalance is not None and task_of(source) != SINGLE:
+        raise BenchError(f"--imbalance {imbalance}: a sample of {dataset} can have several classes; leave it out")
+    check_labels(source, budget, chosen, values.get("calibration"), validation=validation, balanced=imbalance is None)
     return RunSpec(
         dataset=dataset,
         labels=budget,
@@ -191,7 +194,13 @@ def _check_network(network: Mapping[str, Value], recipe: Mapping[str, Value]) ->
 
 
 def check_labels(
-    source: DatasetSource, labels: int, method: Method, calibration: Mapping[str, Value] | None, *, validation: bool
+    source: DatasetSource,
+    labels: int,
+    method: Method,
+    calibration: Mapping[str, Value] | None,
+    *,
+    validation: bool,
+    balanced: bool = True,
 ) -> None:
     """Raise unless the dataset has that many labels to give, evenly over classes and enough for calibration."""
     classes, size = source.classes, source.train_size
@@ -202,7 +211,7 @@ def check_labels(
     if labels == size and method.selector is not None:
         raise BenchError(f"--labels {labels}: all of {source.name} is labeled, and {method.name!r} needs a pool")
     if task_of(source) == SINGLE:
-        _check_per_class(source, labels)
+        _check_per_class(source, labels, balanced=balanced)
     if calibration and calibration["policy"] == "held-out":
         held = round(labels * float(calibration["fraction"] or 0))
         left = classes if task_of(source) == SINGLE else 1
@@ -215,12 +224,12 @@ def check_labels(
         raise BenchError(f"calibration.folds={calibration['folds']}: at most half of the {labels} labels")
 
 
-def _check_per_class(source: DatasetSource, labels: int) -> None:
-    """Raise unless every class can get equally many labels."""
+def _check_per_class(source: DatasetSource, labels: int, *, balanced: bool) -> None:
+    """Raise unless every class can get a label and, if they are ``balanced``, equally many."""
     classes = source.classes
     if labels < classes:
         raise BenchError(f"--labels {labels}: {source.name} has {classes} classes and each needs a label")
-    if labels % classes:
+    if balanced and labels % classes:
         low = labels - labels % classes
         raise BenchError(
             f"--labels {labels}: not divisible by the {classes} classes of {source.name}, and every class gets "

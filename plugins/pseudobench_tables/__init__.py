@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from pseudobench import VECTORS, Backbone, hookimpl
-from pseudobench_tables import sources
-
-OFFERED: list[type] = [
-    sources.Features,
-    sources.Table,
-    sources.BreastCancer,
-    sources.Wine,
-    sources.Letter,
-    sources.Penbased,
-    sources.Satimage,
-    sources.Texture,
-    sources.Optdigits,
-    sources.Spambase,
-]
+from pseudobench_tables.sources import OFFERED_KEEL, BreastCancer, Features, Table, Wine
 
 
 @hookimpl
 def bench_datasets() -> list[type]:
     """Offer the datasets of vectors."""
-    return OFFERED
+    return [Features, Table, BreastCancer, Wine, *OFFERED_KEEL]
 
 
 @hookimpl

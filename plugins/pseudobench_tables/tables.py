@@ -39,6 +39,8 @@ def _read(path: Path, _changed: int) -> Arrays:
     if "" in labels:
         raise BenchError(f"{path}, row {int(np.flatnonzero(labels == '')[0]) + 1}: no {header[label]}")
     test = _test(path, labels, None if part is None else cells[:, part])
+    if test.all():
+        raise BenchError(f"{path} must have samples both to train and to test with: several rows of each class")
     x = _encode(path, [header[place] for place in columns], cells[:, columns], test)
     return separate(str(path), x[~test], labels[~test], x[test], labels[test])
 

@@ -82,6 +82,8 @@ def _labels(where: str, train: Array, test: Array) -> tuple[Array, Array, int]:
     if train.ndim != 1 or test.ndim != 1 or {train.dtype.kind, test.dtype.kind} - set("iubU"):
         shown = f"{train.dtype} {list(train.shape)}"
         raise BenchError(f"{where}: labels are whole numbers or texts [N], or zeros and ones [N, C]; these are {shown}")
+    if (train.dtype.kind == "U") != (test.dtype.kind == "U"):
+        raise BenchError(f"{where}: labels are numbers in one part and texts in the other")
     names = np.unique(train)
     unknown = np.setdiff1d(test, names)
     if len(unknown):

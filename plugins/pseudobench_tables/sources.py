@@ -83,7 +83,7 @@ class _File(Vectors):
 
         if not self.path:
             raise BenchError(f"say which file: {self.name}:PATH")
-        return Path(self.path)
+        return Path(self.path).absolute()
 
     def load(self, data_dir: Path) -> Dataset:
         """Read the file."""

@@ -36,7 +36,7 @@ class Text:
 
         if not self.path:
             raise BenchError("say which table: text:PATH")
-        return Path(self.path)
+        return Path(self.path).absolute()
 
     def _read(self) -> Read:
         from pseudobench_text.texts import read_texts

@@ -103,7 +103,7 @@ class Csv(Listed):
 
         if not self.path:
             raise BenchError("say which table: csv:PATH")
-        return list_table(Path(self.path))
+        return list_table(Path(self.path).absolute())
 
     @property
     def default_labels(self) -> int:
@@ -120,4 +120,5 @@ class Csv(Listed):
         """A hash of the table and of the images that it names."""
         from pathlib import Path
 
-        return self._fingerprint(Path(self.path).parent, Path(self.path))
+        table = Path(self.path).absolute()
+        return self._fingerprint(table.parent, table)

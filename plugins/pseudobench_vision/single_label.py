@@ -194,7 +194,7 @@ class Folder(Listed):
 
         if not self.path:
             raise BenchError("say which folder: folder:PATH")
-        return list_folder(Path(self.path))
+        return list_folder(Path(self.path).absolute())
 
     @property
     def default_labels(self) -> int:
@@ -211,4 +211,4 @@ class Folder(Listed):
         """A hash of the images' names and content."""
         from pathlib import Path
 
-        return self._fingerprint(Path(self.path))
+        return self._fingerprint(Path(self.path).absolute())

@@ -107,6 +107,11 @@ def test_every_way_to_write_a_path_names_one_dataset(photos, registry, monkeypat
     assert {spec.dataset for spec in specs} == {"folder:photos"}
     assert len({spec.run_id for spec in specs}) == 1
     assert {registry.dataset(text).load(photos).name for text in texts} == {"folder:photos"}
+    other = photos.parent / "other"
+    picture(other / "photos" / "cat" / "1.png")
+    monkeypatch.chdir(other)
+    with pytest.raises(BenchError, match="at least two"):
+        _ = registry.dataset("folder:photos").classes
     monkeypatch.chdir(photos / "cat")
     assert registry.dataset("folder:..").path == str(photos)
 

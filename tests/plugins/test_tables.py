@@ -96,6 +96,7 @@ def bad(**changes):
         (bad(test_x=np.zeros((100, 5))), "train_x has 6 columns and test_x 5"),
         (bad(test_y=np.zeros(99, dtype=int)), "test_x has 100 rows and test_y 99"),
         (bad(test_y=np.full(100, 9)), "no training sample has the class 9"),
+        (bad(test_y=np.full(100, "1")), "labels are numbers in one part and texts in the other"),
         (bad(train_y=np.zeros(200), test_y=np.zeros(100)), r"labels are whole numbers or texts \[N\]"),
         (bad(train_y=np.zeros(200, dtype=int), test_y=np.zeros(100, dtype=int)), "at least two classes"),
         (bad(train_x=np.full((200, 6), np.nan)), r"train_x\[0, 0\] is nan"),

@@ -8,7 +8,7 @@ import click
 
 from pseudobench.base.fetching import reporting
 from pseudobench.base.paths import data_folder
-from pseudobench.errors import BenchError
+from pseudobench.errors import one_line
 from pseudobench.registry.components import installed
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def show(registry: Registry, folder: Path) -> None:
             state = (
                 "there" if registry.dataset(entry.name).is_present(folder) else f"`bench data {entry.name}` fetches it"
             )
-        except BenchError as error:
-            state = str(error)
+        except Exception as error:  # of whatever plugin: the others are shown all the same
+            state = one_line(error)
         rows.append([entry.name, state, entry.summary])
     console.show_table(["dataset", "state", "what it is"], rows, title=f"data folder: {folder}")
 

@@ -45,7 +45,7 @@ PRESETS = {
 
 #: What a preset means for vectors: they are not augmented.
 VECTOR: dict[str, dict[str, Value]] = {
-    "smoke": {"recipe.augment": "none"},
+    "smoke": {"recipe.augment": "none", "recipe.threads": 1},
     "cpu": {"recipe.augment": "none", "recipe.lr": 0.03, "recipe.threads": 1},
     "paper": {"recipe.augment": "none"},
 }

@@ -1,8 +1,9 @@
 """Benchmark ways of choosing pseudo-labels for semi-supervised learning.
 
 Everything a plugin needs is here, or in these modules: `pseudobench.conformal`, `pseudobench.selection` and
-`pseudobench.estimation` (tensor maths; importing them imports torch), `pseudobench.executors` (for executors) and
-`pseudobench.testing` (for tests of plugins). `run`, `load_results`, `load_rounds` and `compare` are for notebooks.
+`pseudobench.estimation` (tensor maths; importing them imports torch), `pseudobench.executors` (for executors),
+`pseudobench.files` (for datasets) and `pseudobench.testing` (for tests of plugins).
+`run`, `load_results`, `load_rounds` and `compare` are for notebooks.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pseudobench.api import compare, load_results, load_rounds, run
     from pseudobench.base.seeds import shuffled
     from pseudobench.contracts.columns import Column, last_round, numbers_of
-    from pseudobench.contracts.datasets import MULTI, SINGLE, Dataset
+    from pseudobench.contracts.datasets import MULTI, SINGLE, VECTORS, Dataset
     from pseudobench.contracts.hookspecs import hookimpl
     from pseudobench.contracts.methods import Method
     from pseudobench.contracts.parameters import Value, param
@@ -43,7 +44,7 @@ _OFFERED = {
     "api": "compare load_results load_rounds run",
     "base.seeds": "shuffled",
     "contracts.columns": "Column last_round numbers_of",
-    "contracts.datasets": "MULTI SINGLE Dataset",
+    "contracts.datasets": "MULTI SINGLE VECTORS Dataset",
     "contracts.hookspecs": "hookimpl",
     "contracts.methods": "Method",
     "contracts.parameters": "Value param",
@@ -55,7 +56,7 @@ _OFFERED = {
 }
 _MODULES = {name: module for module, names in _OFFERED.items() for name in names.split()}
 #: Modules that are offered whole.
-_WHOLE = ("conformal", "estimation", "executors", "selection", "testing")
+_WHOLE = ("conformal", "estimation", "executors", "files", "selection", "testing")
 #: Modules that older records name (``rebuild``), and where their functions are now.
 _FORMER = {"runner": "experiments.splits", "loading": "experiments.splits"}
 
@@ -86,6 +87,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "MULTI",
     "SINGLE",
+    "VECTORS",
     "Backbone",
     "BenchError",
     "BenchWarning",

@@ -24,7 +24,7 @@ SMOKE = ("--preset", "smoke", "--seeds", "2", "--methods", "supervised,ups-raps"
     [
         (("--methods", "ups-rasp"), "there is no method 'ups-rasp'; did you mean 'ups-raps'?"),
         (("--dataset", "digit"), "there is no dataset 'digit'; did you mean 'digits'?"),
-        (("--labels", "5000"), "--labels 5000: digits has 1201 training images"),
+        (("--labels", "5000"), "--labels 5000: digits has 1201 training samples"),
         (
             ("--labels", "55"),
             "not divisible by the 10 classes of digits, and every class gets equally many; take 50 or 60",
@@ -45,7 +45,7 @@ SMOKE = ("--preset", "smoke", "--seeds", "2", "--methods", "supervised,ups-raps"
             ("--methods", "ups", "--set", "ups.negatives=complement"),
             "method 'ups': selector 'ups' needs a set predictor, as it is set; add one of: raps",
         ),
-        (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 images; take at most 1160"),
+        (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 samples; take at most 1160"),
         (("--labels", "10"), "or --calibration cross"),
         (("--dataset", "cifar10", "--labels", "50000"), "all of cifar10 is labeled, and 'pl' needs a pool"),
         (("--backbone", "resnet81"), "there is no backbone 'resnet81'; did you mean"),

@@ -105,7 +105,10 @@ def results_folder(given: str | os.PathLike[str] | None) -> Path:
 
 def data_folder(given: str | os.PathLike[str] | None) -> Path:
     """The folder of datasets: as given, or PSEUDOBENCH_DATA, or ``data``."""
-    return Path(given or os.environ.get("PSEUDOBENCH_DATA") or "data")
+    folder = Path(given or os.environ.get("PSEUDOBENCH_DATA") or "data")
+    if folder.exists() and not folder.is_dir():
+        raise BenchError(f"--data-dir {folder}: a folder, and this is a file")
+    return folder
 
 
 def cache_folder(given: str | os.PathLike[str] | None) -> Path:

@@ -179,6 +179,9 @@ class DatasetSource(Protocol):
     In a dataset's name such as ``folder:PATH`` the part after the colon is the source's first parameter; sizes may be
     properties that depend on it. ``task = "multi-label"`` declares samples with any number of classes.
 
+    ``samples = "vectors"`` declares samples that are vectors ``float32 [N, F]`` instead of images. A source of files
+    that can change may have a method ``fingerprint() -> str``: a hash of their content, which is part of run ids.
+
     ``default_labels`` and ``backbone`` are the defaults of `bench run` for this dataset. ``presets`` maps a preset to
     settings for this dataset (``{"cpu": {"recipe.epochs": 30}}``).
     """
@@ -218,11 +221,15 @@ class DatasetSource(Protocol):
 
 @dataclass(frozen=True)
 class Backbone:
-    """A network named ``name``, which importing ``module`` registers with timm."""
+    """A network named ``name``, which importing ``module`` registers with timm.
+
+    ``takes`` is ``images``, or ``vectors`` for a network on vectors ``[B, F]``, which is made with ``in_chans=F``.
+    """
 
     name: str
     module: str
     description: str = ""
+    takes: str = "images"
 
 
 class Executor(Component, Protocol):

@@ -57,7 +57,7 @@ class RunSpec:
         return None if group is None else str(group["policy"])
 
     def group(self, kind: type[Group]) -> Group:
-        """One group of settings (`Recipe`, `Network`, `Loop`, `Calibration`) as an object."""
+        """One group of settings (`Data`, `Recipe`, `Network`, `Loop`, `Calibration`) as an object."""
         return kind(**self.settings.get(kind.name, {}))  # type: ignore[attr-defined]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Settings of the harness: the training recipe, the network, the loop of rounds, the calibration policy."""
+"""Settings of the harness: the data, the training recipe, the network, the loop of rounds, the calibration policy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pseudobench.contracts.parameters import param
+
+
+@dataclass(frozen=True)
+class Data:
+    """What becomes of the dataset."""
+
+    name: ClassVar[str] = "data"
+    imbalance: float | None = param(
+        None,
+        "long-tailed classes: training samples and labels of the last class for one of the first; none: as they are",
+        low=0,
+        high=1,
+        exclusive=True,
+        added=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -92,4 +107,4 @@ class Calibration:
 
 
 #: Settings that are not a component's: their group, and what declares its parameters.
-GROUPS = {"recipe": Recipe, "network": Network, "loop": Loop, "calibration": Calibration}
+GROUPS = {"data": Data, "recipe": Recipe, "network": Network, "loop": Loop, "calibration": Calibration}

@@ -37,6 +37,7 @@ class Experiment:
         settings = dict(self.settings)
         if self._weights is not None:
             settings["network.weights"] = identify(self._weights)
+        fingerprints: dict[str, str] = {}
         return [
             resolve(
                 registry,
@@ -48,6 +49,7 @@ class Experiment:
                 preset=self.preset,
                 validation=self.validation,
                 settings=settings,
+                fingerprints=fingerprints,
             )
             for dataset in self.datasets or registry.defaults("datasets")[:1]
             for labels in self.labels or (None,)

@@ -44,6 +44,13 @@ PRESETS = {
     )
 }
 
+#: What a preset means for vectors: they are not augmented.
+VECTOR: dict[str, dict[str, Value]] = {
+    "smoke": {"recipe.augment": "none", "recipe.threads": 1},
+    "cpu": {"recipe.augment": "none", "recipe.lr": 0.03, "recipe.threads": 1},
+    "paper": {"recipe.augment": "none"},
+}
+
 #: Preset to the settings that replace its own if only a head is trained (--tune head). Chosen on validation images.
 HEAD: dict[str, dict[str, Value]] = {
     "smoke": {"recipe.augment": "none"},

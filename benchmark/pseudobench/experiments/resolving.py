@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from pseudobench.base.source_code import code_of_class, code_of_module
-from pseudobench.contracts.datasets import SINGLE
+from pseudobench.contracts.datasets import IMAGES, SINGLE, VECTORS
 from pseudobench.contracts.kinds import STAGE_KINDS
 from pseudobench.contracts.methods import Method
-from pseudobench.contracts.parameters import Value, checked, defaults, identifying, suggest
-from pseudobench.contracts.protocols import DatasetSource
+from pseudobench.contracts.parameters import Value, checked, defaults, identifying, parameters, suggest
+from pseudobench.contracts.protocols import Backbone, DatasetSource
 from pseudobench.contracts.run_spec import RESULTS, RunSpec, flat
 from pseudobench.contracts.settings import GROUPS, Network
 from pseudobench.errors import BenchError
-from pseudobench.experiments.presets import HEAD, PRESETS
+from pseudobench.experiments.presets import HEAD, PRESETS, VECTOR
 from pseudobench.experiments.splits import VALIDATION_SHARE
 from pseudobench.registry.components import Registry
 
@@ -30,17 +30,23 @@ def resolve(
     preset: str = "cpu",
     validation: bool = False,
     settings: Mapping[str, Value] | None = None,
+    fingerprints: dict[str, str] | None = None,
 ) -> RunSpec:
-    """Fill in and check every choice. Later ones win: defaults, preset, dataset's preset, method, user."""
+    """Fill in and check every choice. Later ones win: defaults, preset, dataset's preset, method, user.
+
+    ``fingerprints`` holds the hashes of the user's own data by dataset, so that many runs hash it once.
+    """
     chosen = registry.method(method)
     source = registry.dataset(dataset)
+    dataset = canonical_name(source)
     if preset not in PRESETS:
         raise BenchError(f"there is no preset {preset!r}{suggest(preset, PRESETS)}")
     budget = source.default_labels if labels is None else labels
     groups = _parameter_groups(registry, chosen)
     values = {name: defaults(kind) for name, kind in groups.items()}
-    head = (settings or {}).get("network.tune") == "head"
-    for layer in (PRESETS[preset].settings, source.presets.get(preset, {}), HEAD[preset] if head else {}):
+    vector = VECTOR[preset] if samples_of(source) == VECTORS else {}
+    head = HEAD[preset] if (settings or {}).get("network.tune") == "head" else {}
+    for layer in (PRESETS[preset].settings, vector, source.presets.get(preset, {}), head):
         _apply(values, groups, layer)
     for key in chosen.settings:
         if key.partition(".")[0] not in groups:
@@ -49,9 +55,14 @@ def resolve(
     before = flat(values)
     _apply(values, groups, settings or {})
     overrides = {key: value for key, value in flat(values).items() if value != before[key]}
-    _check_stages(registry, chosen, values, task_of(source))
+    _check_vectors(source, dataset, values)
+    _check_stages(registry, chosen, values, source)
     _check_network(values["network"], values["recipe"])
-    check_labels(source, budget, chosen, values.get("calibration"), validation=validation)
+    _check_backbone(registry, backbone or source.backbone, source, dataset)
+    imbalance = values["data"]["imbalance"]
+    if imbalance is not None and task_of(source) != SINGLE:
+        raise BenchError(f"--imbalance {imbalance}: a sample of {dataset} can have several classes; leave it out")
+    check_labels(source, budget, chosen, values.get("calibration"), validation=validation, balanced=imbalance is None)
     return RunSpec(
         dataset=dataset,
         labels=budget,
@@ -64,7 +75,10 @@ def resolve(
         evaluates_on="validation" if validation else "test",
         settings=_identifying(values, groups),
         overrides=overrides,
-        sources=_sources(registry, chosen, source, backbone or source.backbone),
+        sources={
+            **_sources(registry, chosen, source, backbone or source.backbone),
+            **_fingerprint(source, dataset, {} if fingerprints is None else fingerprints),
+        },
     )
 
 
@@ -75,8 +89,17 @@ def _sources(registry: Registry, method: Method, source: DatasetSource, backbone
     for entry in registry.of("backbones"):
         if entry.name == backbone:
             found[backbone] = code_of_module(entry.component.module)
+    return {"pseudobench": str(RESULTS), **found}
+
+
+def _fingerprint(source: DatasetSource, dataset: str, known: dict[str, str]) -> dict[str, str]:
+    """The hash of the user's own data; nothing for a dataset that always is the same."""
     fingerprint = getattr(source, "fingerprint", None)
-    return {"pseudobench": str(RESULTS), **found, **({} if fingerprint is None else {"data": fingerprint()})}
+    if fingerprint is None:
+        return {}
+    if dataset not in known:
+        known[dataset] = fingerprint()
+    return {"data": known[dataset]}
 
 
 def _identifying(values: Mapping[str, Mapping[str, Value]], groups: Mapping[str, Any]) -> dict[str, dict[str, Value]]:
@@ -122,13 +145,52 @@ def check_settings(registry: Registry, methods: list[str], settings: Mapping[str
         checked(group, used[group], {name: value})
 
 
+def canonical_name(source: DatasetSource) -> str:
+    """The one name of a dataset, however it was written: a source may put its parameter into a canonical form."""
+    first = next(iter(parameters(type(source))), None)
+    argument = "" if first is None else getattr(source, first.name)
+    return f"{source.name}:{argument}" if argument else source.name
+
+
 def task_of(source: DatasetSource) -> str:
     """Whether a sample of a dataset has one class, as it does unless its source says otherwise."""
     return str(getattr(source, "task", SINGLE))
 
 
-def _check_stages(registry: Registry, method: Method, values: Mapping[str, Mapping[str, Value]], task: str) -> None:
+def samples_of(source: DatasetSource) -> str:
+    """Whether a dataset has images, as it does unless its source says otherwise, or vectors."""
+    return str(getattr(source, "samples", IMAGES))
+
+
+def _check_vectors(source: DatasetSource, dataset: str, values: Mapping[str, Mapping[str, Value]]) -> None:
+    """Raise if a setting is for images and the dataset has vectors."""
+    if samples_of(source) != VECTORS:
+        return
+    usual = defaults(Network)
+    for name, value in values["network"].items():
+        if value != usual[name]:
+            raise BenchError(f"network.{name}={value} is for images, and {dataset} has vectors; leave it out")
+    if values["recipe"]["augment"] != "none":
+        augment = values["recipe"]["augment"]
+        raise BenchError(f"recipe.augment={augment} is for images, and {dataset} has vectors; take none")
+
+
+def _check_backbone(registry: Registry, name: str, source: DatasetSource, dataset: str) -> None:
+    """Raise if a backbone is for other samples than the dataset's. A name that no plugin has may be one of timm's."""
+    samples = samples_of(source)
+    backbones: list[Backbone] = [entry.component for entry in registry.of("backbones")]
+    takes = next((each.takes for each in backbones if each.name == name), IMAGES)
+    if takes != samples:
+        able = ", ".join(each.name for each in backbones if each.takes == samples)
+        known = f"{able}, and timm's" if samples == IMAGES else able
+        raise BenchError(f"--backbone {name} takes {takes}, and {dataset} has {samples}; these take them: {known}")
+
+
+def _check_stages(
+    registry: Registry, method: Method, values: Mapping[str, Mapping[str, Value]], source: DatasetSource
+) -> None:
     """Raise if a stage is not made for the task, needs sets that are not there, or images that will not be."""
+    task = task_of(source)
     for stage, name in method.stages.items():
         component = registry.make(stage, name, values[name])
         if task not in getattr(component, "tasks", (SINGLE,)):
@@ -142,10 +204,12 @@ def _check_stages(registry: Registry, method: Method, values: Mapping[str, Mappi
             raise BenchError(
                 f"method {method.name!r}: {stage} {name!r} needs a set predictor, as it is set; add one of: {known}"
             )
-        if getattr(component, "needs_images", False) and values["network"]["tune"] == "head":
-            raise BenchError(
-                f"method {method.name!r}: {stage} {name!r} augments images, and --tune head has features alone"
-            )
+        if getattr(component, "needs_images", False):
+            place = f"method {method.name!r}: {stage} {name!r} augments images, and"
+            if values["network"]["tune"] == "head":
+                raise BenchError(f"{place} --tune head has features alone")
+            if samples_of(source) == VECTORS:
+                raise BenchError(f"{place} the dataset {source.name!r} has vectors")
 
 
 def _check_network(network: Mapping[str, Value], recipe: Mapping[str, Value]) -> None:
@@ -159,18 +223,24 @@ def _check_network(network: Mapping[str, Value], recipe: Mapping[str, Value]) ->
 
 
 def check_labels(
-    source: DatasetSource, labels: int, method: Method, calibration: Mapping[str, Value] | None, *, validation: bool
+    source: DatasetSource,
+    labels: int,
+    method: Method,
+    calibration: Mapping[str, Value] | None,
+    *,
+    validation: bool,
+    balanced: bool = True,
 ) -> None:
     """Raise unless the dataset has that many labels to give, evenly over classes and enough for calibration."""
     classes, size = source.classes, source.train_size
     if validation:
         size -= size // VALIDATION_SHARE
     if labels > size:
-        raise BenchError(f"--labels {labels}: {source.name} has {size} training images")
+        raise BenchError(f"--labels {labels}: {source.name} has {size} training samples")
     if labels == size and method.selector is not None:
         raise BenchError(f"--labels {labels}: all of {source.name} is labeled, and {method.name!r} needs a pool")
     if task_of(source) == SINGLE:
-        _check_per_class(source, labels)
+        _check_per_class(source, labels, balanced=balanced)
     if calibration and calibration["policy"] == "held-out":
         held = round(labels * float(calibration["fraction"] or 0))
         left = classes if task_of(source) == SINGLE else 1
@@ -183,12 +253,12 @@ def check_labels(
         raise BenchError(f"calibration.folds={calibration['folds']}: at most half of the {labels} labels")
 
 
-def _check_per_class(source: DatasetSource, labels: int) -> None:
-    """Raise unless every class can get equally many labels."""
+def _check_per_class(source: DatasetSource, labels: int, *, balanced: bool) -> None:
+    """Raise unless every class can get a label and, if they are ``balanced``, equally many."""
     classes = source.classes
     if labels < classes:
         raise BenchError(f"--labels {labels}: {source.name} has {classes} classes and each needs a label")
-    if labels % classes:
+    if balanced and labels % classes:
         low = labels - labels % classes
         raise BenchError(
             f"--labels {labels}: not divisible by the {classes} classes of {source.name}, and every class gets "

@@ -29,7 +29,10 @@ CUTS = (("forward_before_dropout", "forward_after_dropout"), ("forward_features"
 
 
 class Normalizer:
-    """Turns images or features into the network's input: channels with mean 0 and deviation 1, on the device."""
+    """Turns images or vectors into the network's input: channels with mean 0 and deviation 1, on the device.
+
+    A channel or feature that never changes becomes 0, also where a test sample has another value.
+    """
 
     def __init__(
         self, moments: tuple[tuple[float, ...], tuple[float, ...]], device: torch.device, *, pixels: bool = True
@@ -37,7 +40,8 @@ class Normalizer:
         mean, deviation = (torch.tensor(part, device=device) for part in moments)
         if pixels:
             mean, deviation = (255 * part.view(-1, 1, 1) for part in (mean, deviation))
-        self._shift, self._factor = mean, 1 / deviation.clamp(min=1e-6)
+        constant = deviation <= 1e-7 * mean.abs()  # as exactly as float32 can tell
+        self._shift, self._factor = mean, (1 / deviation.clamp(min=1e-6)).masked_fill(constant, 0)
         self.device = device
 
     def __call__(self, images: Tensor) -> Tensor:

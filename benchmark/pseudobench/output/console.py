@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.progress import track as rich_track
 from rich.table import Table as RichTable
 
@@ -133,6 +134,29 @@ def working(text: str) -> Iterator[None]:
         return
     with err.status(escape(text)):
         yield
+
+
+@contextmanager
+def working_on(text: str) -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show ``text``, then whatever the yielded function is told: an activity, how much is done, how much there is.
+
+    In a terminal a bar; elsewhere a line when an activity begins.
+    """
+    told: set[str] = set()
+    if not err.is_terminal:
+
+        def tell(activity: str, _done: int, _total: int | None) -> None:
+            if activity not in told:
+                told.add(activity)
+                note(activity)
+
+        yield tell
+        return
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=err, transient=True
+    ) as bar:
+        task = bar.add_task(escape(text), total=None)
+        yield lambda activity, done, total: bar.update(task, description=escape(activity), completed=done, total=total)
 
 
 def track(items: Sequence[Item], text: str) -> Iterator[Item]:

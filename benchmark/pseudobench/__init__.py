@@ -1,8 +1,8 @@
 """Benchmark ways of choosing pseudo-labels for semi-supervised learning.
 
-Everything a plugin needs is here, or in these modules: `pseudobench.conformal`, `pseudobench.selection` and
-`pseudobench.estimation` (tensor maths; importing them imports torch), `pseudobench.executors` (for executors) and
-`pseudobench.testing` (for tests of plugins). `run`, `load_results` and `compare` are for notebooks.
+Everything a plugin needs is here, or in these modules: `pseudobench.conformal`, `pseudobench.selection`,
+`pseudobench.estimation` and `pseudobench.losses` (tensor maths; importing them imports torch), `pseudobench.executors`
+(for executors) and `pseudobench.testing` (for tests of plugins). `run`, `load_results` and `compare` are for notebooks.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
         FittedScaling,
         Fold,
         Labeler,
+        Objective,
         Pool,
         Scaling,
         Selector,
         SetPredictor,
     )
     from pseudobench.contracts.run_spec import RunSpec, choices_of
+    from pseudobench.contracts.steps import Step
     from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels, Selection
     from pseudobench.errors import BenchError, BenchWarning, Detached, PluginError, RunError
 
@@ -48,14 +50,15 @@ _OFFERED = {
     "contracts.methods": "Method",
     "contracts.parameters": "Value param",
     "contracts.protocols": "Backbone CalibratedSets DatasetSource Estimator Executor FittedScaling "
-    "Fold Labeler Pool Scaling Selector SetPredictor",
+    "Fold Labeler Objective Pool Scaling Selector SetPredictor",
     "contracts.run_spec": "RunSpec choices_of",
+    "contracts.steps": "Step",
     "contracts.values": "Context Estimate PredictionSets PseudoLabels Selection",
     "errors": "BenchError BenchWarning Detached PluginError RunError",
 }
 _MODULES = {name: module for module, names in _OFFERED.items() for name in names.split()}
 #: Modules that are offered whole.
-_WHOLE = ("conformal", "estimation", "executors", "selection", "testing")
+_WHOLE = ("conformal", "estimation", "executors", "losses", "selection", "testing")
 #: Modules that older records name (``rebuild``), and where their functions are now.
 _FORMER = {"runner": "experiments.splits", "loading": "experiments.splits"}
 
@@ -102,6 +105,7 @@ __all__ = [
     "Fold",
     "Labeler",
     "Method",
+    "Objective",
     "PluginError",
     "Pool",
     "PredictionSets",
@@ -112,6 +116,7 @@ __all__ = [
     "Selection",
     "Selector",
     "SetPredictor",
+    "Step",
     "Value",
     "choices_of",
     "compare",

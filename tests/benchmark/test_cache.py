@@ -18,7 +18,8 @@ from pseudobench.experiments.resolving import resolve
 from pseudobench.learning.augmentation import augmentation
 from pseudobench.learning.networks import NetworkSpec, make_network
 from pseudobench.learning.pool import Normalizer
-from pseudobench.learning.training_loop import TrainingSet, fit
+from pseudobench.learning.training_loop import fit
+from pseudobench.learning.training_set import TrainingSet
 from pseudobench.registry.components import build_registry
 from pseudobench.registry.plugins import load_plugins
 from pseudobench.storage.cache import Cache

@@ -5,7 +5,7 @@ Its class variables say what it is called and what it needs; its fields (`param`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pseudobench.contracts.datasets import Dataset
     from pseudobench.contracts.executing import Batch, Ended
+    from pseudobench.contracts.steps import Step
     from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels, Selection
 
 
@@ -52,22 +53,26 @@ class Pool(Protocol):
         """The same samples as each network of an ensemble sees them; as many as the estimator's ``networks`` says."""
         ...
 
+    def features(self) -> Tensor:
+        """The inputs of the network's last layer without dropout, ``float32 [N, F]``."""
+        ...
 
-P = TypeVar("P", bound=Pool)
+
+P_co = TypeVar("P_co", bound=Pool, covariant=True)
 
 
 @dataclass(frozen=True)
-class Fold(Generic[P]):
+class Fold(Generic[P_co]):
     """Calibration points ``pool`` with their ``labels int64 [n]``, and the network that predicts them.
 
     Where a sample can have several classes, ``labels`` are ``bool [n, C]``. ``rest`` is the unlabeled pool as the
-    same network sees it. Held-out calibration has one fold,
-    cross-conformal calibration several.
+    same network sees it. Held-out calibration has one fold, cross-conformal calibration several. With the policy
+    ``train`` the points are the training data, selected pseudo-labels included.
     """
 
-    pool: P
+    pool: P_co
     labels: Tensor
-    rest: P
+    rest: P_co
 
 
 class FittedScaling(Protocol):
@@ -124,9 +129,9 @@ class Estimator(Protocol):
     """Probabilities of the pool, and how uncertain they are. ``needs_sets`` asks for a set predictor.
 
     What else it needs it says with class variables or properties, and what can't be is refused before anything is
-    trained: ``needs_dropout = True`` if it draws with dropout, ``needs_images = True`` if it asks for views, and
-    ``networks = 5`` if each round is to train so many networks from different seeds for it (the first of them is the
-    one that is evaluated).
+    trained: ``needs_calibration = True`` for calibration points (in ``context.calibration``), ``needs_dropout = True``
+    if it draws with dropout, ``needs_images = True`` if it asks for views, and ``networks = 5`` if each round is to
+    train so many networks from different seeds for it (the first of them is the one that is evaluated).
     """
 
     name: ClassVar[str]
@@ -142,7 +147,7 @@ class Estimator(Protocol):
 
 
 class Labeler(Protocol):
-    """Makes pseudo-labels. ``needs_sets`` asks for a set predictor."""
+    """Makes pseudo-labels. ``needs_sets`` asks for a set predictor, ``needs_calibration`` for calibration points."""
 
     name: ClassVar[str]
 
@@ -157,7 +162,10 @@ class Labeler(Protocol):
 
 
 class Selector(Protocol):
-    """Chooses which pseudo-labels to train on. ``needs_sets`` asks for a set predictor."""
+    """Chooses which pseudo-labels to train on.
+
+    ``needs_sets`` asks for a set predictor, ``needs_calibration`` for calibration points.
+    """
 
     name: ClassVar[str]
 
@@ -171,6 +179,30 @@ class Selector(Protocol):
     ) -> Selection:
         """Choose positives and negatives."""
         ...
+
+
+class Objective(Component, Protocol):
+    """How a network learns in a step. Network, optimizer, schedule and the flow of samples are the harness's.
+
+    All but ``loss`` is optional. ``views = ("weak", "strong")`` asks for plain samples of the pool, each seen in the
+    ways named: ``weak`` is shifted (and mirrored where that is harmless), ``strong`` has RandAugment and a hole on top.
+    ``ratio`` (a parameter, property or class variable; 1 unless said) is their number for each sample of the batch,
+    FixMatch's mu. An objective with views works on images alone, unless it says ``needs_images = False``: of a vector
+    the weak view is the vector itself, the strong one has Gaussian noise of half of each feature's deviation.
+
+    ``start(context, pool)`` gives the state that the training begins with, tensors by name, for ``pool`` samples of
+    the pool. ``loss`` may replace these tensors in ``state`` by others of the same shape and type, without gradient; an
+    interrupted training goes on with the state it had.
+    """
+
+    def loss(self, step: Step, forward: Callable[[Tensor], Tensor], state: dict[str, Tensor]) -> Tensor:
+        """The scalar to minimize. ``forward`` is the network in training: inputs ``[n, ...]`` to logits ``[n, C]``."""
+        ...
+
+
+def needs_calibration(component: object) -> bool:
+    """Whether an estimator, labeler or selector asks for calibration points, with these parameters."""
+    return bool(getattr(component, "needs_calibration", False))
 
 
 class DatasetSource(Protocol):

@@ -67,6 +67,16 @@ class Loop:
         0.01, "stop when the number of selected pseudo-labels changes by at most this share; 0: when unchanged",
         low=0,
     )  # fmt: skip
+    backbones: str | None = param(
+        None,
+        "backbones by round, separated by commas (resnet18,resnet34), in place of --backbone; the last one stays",
+        added=True,
+    )
+
+    @property
+    def backbones_named(self) -> tuple[str, ...]:
+        """The backbones by round, each name by itself."""
+        return () if self.backbones is None else tuple(name.strip() for name in self.backbones.split(","))
 
 
 @dataclass(frozen=True)

@@ -39,14 +39,15 @@ class DatasetLoader:
 
     def load(self, specs: Sequence[RunSpec], device: torch.device) -> dict[str, Dataset]:
         """The dataset of each run, by run id."""
-        for backbone in dict.fromkeys(spec.backbone for spec in specs):
+        for backbone in dict.fromkeys(backbone for spec in specs for backbone in spec.backbones):
             check_backbone(self.registry, backbone)
         for spec in specs:
             if spec.dataset not in self._originals:
                 self._originals[spec.dataset] = self._read(spec.dataset)
             original = self._originals[spec.dataset]
             self._check_budget(spec, original)
-            self._check_network(spec, original, device)
+            for backbone in spec.backbones:
+                self._check_network(replace(spec, backbone=backbone), original, device)
             if _view(spec) not in self._views:
                 self._views[_view(spec)] = evaluated(spec, self._seen(spec, original, device))
         return {spec.run_id: self._views[_view(spec)] for spec in specs}

@@ -9,7 +9,7 @@ from pseudobench.contracts.datasets import SINGLE
 from pseudobench.contracts.kinds import STAGE_KINDS
 from pseudobench.contracts.methods import Method
 from pseudobench.contracts.parameters import Value, checked, defaults, identifying, suggest
-from pseudobench.contracts.protocols import DatasetSource
+from pseudobench.contracts.protocols import DatasetSource, needs_calibration
 from pseudobench.contracts.run_spec import RunSpec, flat
 from pseudobench.contracts.settings import GROUPS, Network
 from pseudobench.errors import BenchError
@@ -41,15 +41,17 @@ def resolve(
     head = (settings or {}).get("network.tune") == "head"
     for layer in (PRESETS[preset].settings, source.presets.get(preset, {}), HEAD[preset] if head else {}):
         _apply(values, groups, layer)
-    for key in chosen.settings:
-        if key.partition(".")[0] not in groups:
-            raise BenchError(f"method {method!r} sets {key}, but has no {key.partition('.')[0]!r}")
-    _apply(values, groups, chosen.settings)
+    for layer in chosen.layers(preset):
+        _apply(values, groups, layer)
     before = flat(values)
     _apply(values, groups, settings or {})
+    if not _calibrates(registry, chosen, values):
+        del values["calibration"], groups["calibration"]
+    _check_method(chosen, groups)
     overrides = {key: value for key, value in flat(values).items() if value != before[key]}
     _check_stages(registry, chosen, values, task_of(source))
     _check_network(values["network"], values["recipe"])
+    _check_backbones(values)
     check_labels(source, budget, chosen, values.get("calibration"), validation=validation)
     return RunSpec(
         dataset=dataset,
@@ -73,14 +75,29 @@ def _identifying(values: Mapping[str, Mapping[str, Value]], groups: Mapping[str,
 
 
 def _parameter_groups(registry: Registry, method: Method) -> dict[str, Any]:
-    """Group or component name to the class that declares its parameters, for everything this method uses."""
+    """Group or component name to the class that declares its parameters, for everything this method may use."""
     used = {name: registry.get(STAGE_KINDS[stage].name, name) for stage, name in method.stages.items()}
     groups = dict(GROUPS)
     if method.selector is None:
         del groups["loop"]
-    if not method.calibrates:
-        del groups["calibration"]
     return {**groups, **used}
+
+
+def _calibrates(registry: Registry, method: Method, values: Mapping[str, Mapping[str, Value]]) -> bool:
+    """Whether a method needs calibration points: for its scaling or sets, or because a stage of it says so."""
+    stages = method.stages
+    asks = any(needs_calibration(registry.make(stage, name, values[name])) for stage, name in stages.items())
+    return asks or not stages.keys().isdisjoint(("scaling", "sets"))
+
+
+def _check_method(method: Method, groups: Mapping[str, Any]) -> None:
+    """Raise if a method sets what it does not have, or for a preset that there is not."""
+    for preset in method.presets:
+        if preset not in PRESETS:
+            raise BenchError(f"method {method.name!r} has settings for a preset {preset!r}{suggest(preset, PRESETS)}")
+    for key in (key for preset in PRESETS for layer in method.layers(preset) for key in layer):
+        if key.partition(".")[0] not in groups:
+            raise BenchError(f"method {method.name!r} sets {key}, but has no {key.partition('.')[0]!r}")
 
 
 def _apply(values: dict[str, dict[str, Value]], groups: dict[str, Any], layer: Mapping[str, Value]) -> None:
@@ -94,8 +111,16 @@ def _apply(values: dict[str, dict[str, Value]], groups: dict[str, Any], layer: M
 def check_settings(registry: Registry, methods: list[str], settings: Mapping[str, Value]) -> None:
     """Raise unless every ``group.parameter=value`` exists, is allowed, and matters to one of the methods."""
     used: dict[str, Any] = {}
-    for text in methods:
-        used |= _parameter_groups(registry, registry.method(text))
+    calibrating = False
+    for method in map(registry.method, methods):
+        groups = _parameter_groups(registry, method)
+        values = {name: defaults(kind) for name, kind in groups.items()}
+        for layer in (method.settings, {key: value for key, value in settings.items() if key.partition(".")[2]}):
+            _apply(values, groups, layer)
+        calibrating = calibrating or _calibrates(registry, method, values)
+        used |= groups
+    if not calibrating:
+        del used["calibration"]
     stages = {kind.name for kind in STAGE_KINDS.values()}
     everything = {entry.name: entry for entry in registry if entry.kind in stages}
     for key, value in settings.items():
@@ -129,7 +154,10 @@ def _check_stages(registry: Registry, method: Method, values: Mapping[str, Mappi
             raise BenchError(
                 f"method {method.name!r}: {stage} {name!r} needs a set predictor, as it is set; add one of: {known}"
             )
-        if getattr(component, "needs_images", False) and values["network"]["tune"] == "head":
+        views = bool(getattr(component, "views", ()))
+        if views and method.labels == "all":
+            raise BenchError(f"method {method.name!r}: {stage} {name!r} learns from the pool, and all is labeled")
+        if getattr(component, "needs_images", views) and values["network"]["tune"] == "head":
             raise BenchError(
                 f"method {method.name!r}: {stage} {name!r} augments images, and --tune head has features alone"
             )
@@ -145,6 +173,17 @@ def _check_network(network: Mapping[str, Value], recipe: Mapping[str, Value]) ->
         raise BenchError(f"recipe.augment={recipe['augment']}: with --tune head features are computed once; take none")
 
 
+def _check_backbones(values: Mapping[str, Mapping[str, Value]]) -> None:
+    """Raise if rounds have backbones of their own where there is one for all: features, or pretrained weights."""
+    named = values.get("loop", {}).get("backbones")
+    if named is None:
+        return
+    if not all(name.strip() for name in str(named).split(",")):
+        raise BenchError(f"loop.backbones={named}: names separated by commas, such as resnet18,resnet34")
+    if values["network"]["tune"] == "head" or values["network"]["weights"] is not None:
+        raise BenchError("loop.backbones: each round trains its backbone from scratch; omit --tune head and --weights")
+
+
 def check_labels(
     source: DatasetSource, labels: int, method: Method, calibration: Mapping[str, Value] | None, *, validation: bool
 ) -> None:
@@ -154,7 +193,7 @@ def check_labels(
         size -= size // VALIDATION_SHARE
     if labels > size:
         raise BenchError(f"--labels {labels}: {source.name} has {size} training images")
-    if labels == size and method.selector is not None:
+    if labels == size and method.stages:
         raise BenchError(f"--labels {labels}: all of {source.name} is labeled, and {method.name!r} needs a pool")
     if task_of(source) == SINGLE:
         _check_per_class(source, labels)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from pseudobench.errors import PluginError
 from pseudobench.learning.randaugment import rand_augment
 
 if TYPE_CHECKING:
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
 class Augmentation:
     """What is done to training images: first to ``uint8`` pixels, then (cutout) to the network's input.
 
-    ``flip`` is for data whose classes survive it: a mirrored 2 is no digit.
+    ``flip`` is for data whose classes survive it: a mirrored 2 is no digit. ``magnitude`` None draws the strength of
+    each operation of RandAugment. ``noise`` is the deviation of Gaussian noise on the network's input.
     """
 
     shift: bool = False
     flip: bool = False
     jitter: float = 0.0
     operations: int = 0
-    magnitude: int = 0
+    magnitude: int | None = 0
     hole: str = "none"
+    noise: float = 0.0
 
     def pixels(self, images: Tensor, generator: Generator) -> Tensor:
         """Augmented images, ``uint8`` as they came."""
@@ -39,6 +42,8 @@ class Augmentation:
 
     def inputs(self, x: Tensor, generator: Generator) -> Tensor:
         """Augmented inputs of the network: normalized floats, where zero is the mean colour."""
+        if self.noise:
+            x = x + self.noise * torch.randn(x.shape, generator=generator).to(x)
         return x if self.hole == "none" else cutout(x, x.shape[-1] // 2, self.hole == "random", generator)
 
 
@@ -51,6 +56,23 @@ def augmentation(name: str, flip: bool) -> Augmentation:
         # UPS's own: RandAugment (N=3, M=4), flip, crop, jitter, a hole of random size.
         "paper": Augmentation(shift=True, flip=flip, jitter=0.4, operations=3, magnitude=4, hole="random"),
     }[name]
+
+
+def view(name: str, flip: bool, *, vectors: bool) -> Augmentation:
+    """The way of seeing pool samples that objectives call ``weak`` or ``strong``.
+
+    Of images: weak is shifted and mirrored; strong has two operations of RandAugment, drawn with their strengths, and a
+    hole of half the side on top (FixMatch's). Of vectors: weak is the vector, strong has noise of half a deviation.
+    """
+    ways = {
+        "weak": Augmentation() if vectors else Augmentation(shift=True, flip=flip),
+        "strong": Augmentation(noise=0.5)
+        if vectors
+        else Augmentation(shift=True, flip=flip, operations=2, magnitude=None, hole="fixed"),
+    }
+    if name not in ways:
+        raise PluginError(f"there is no view {name!r} of pool samples; one of {', '.join(ways)}")
+    return ways[name]
 
 
 def shift_flip(images: Tensor, pad: int, flip: bool, generator: Generator) -> Tensor:

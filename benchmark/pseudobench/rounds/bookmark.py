@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from pseudobench.base.hashing import key_of
@@ -14,6 +14,10 @@ from pseudobench.storage.cache import Cache
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec
     from pseudobench.registry.components import Registry
+
+
+#: The tensors of a selection, by name.
+_PARTS = tuple(each.name for each in fields(Selection))
 
 
 @dataclass(frozen=True)
@@ -30,17 +34,16 @@ class Bookmark:
 
     def keep(self, rounds: list[dict[str, Any]], last: Round) -> None:
         """Keep the records of all rounds so far and what the next round needs."""
-        chosen = last.selection
-        masks = {} if chosen is None else {"positive": chosen.positive, "negative": chosen.negative}
-        self.cache.store("runs", self.key, masks, {"rounds": rounds, "settled": last.settled})
+        parts = {} if last.selection is None else {part: getattr(last.selection, part) for part in _PARTS}
+        kept = {name: tensor for name, tensor in parts.items() if tensor is not None}
+        self.cache.store("runs", self.key, kept, {"rounds": rounds, "settled": last.settled})
 
     def find(self) -> tuple[list[dict[str, Any]], Round] | None:
         """The records of an interrupted attempt's rounds, and the last round; None if there is none."""
         kept = self.cache.load("runs", self.key)
         if kept is None:
             return None
-        masks = kept.tensors
-        selection = Selection(masks["positive"], masks["negative"]) if masks else None
+        selection = Selection(**kept.tensors) if kept.tensors else None
         rounds = list(kept.note["rounds"])
         return rounds, Round(rounds[-1], selection, bool(kept.note["settled"]))
 

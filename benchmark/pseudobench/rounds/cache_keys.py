@@ -14,7 +14,7 @@ from pseudobench.base.hashing import digest, key_of, source_digest
 from pseudobench.base.machine import processor, version_of
 from pseudobench.contracts.settings import Recipe
 from pseudobench.learning.networks import register
-from pseudobench.learning.training_loop import TrainingSet
+from pseudobench.learning.training_set import TrainingSet
 
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec
@@ -25,23 +25,39 @@ if TYPE_CHECKING:
 _PACKAGES = tuple(Path(package.__path__[0]) for package in (learning, maths, base))
 
 
-def network_key(run: Run, data: TrainingSet, seeds: tuple[int, int]) -> str:
-    """The key of the network that is trained on ``data``; ``seeds`` are those of its weights and of its training."""
+def network_key(run: Run, round_: int, data: TrainingSet, seeds: tuple[int, int]) -> str:
+    """The key of the network that a round trains on ``data``; ``seeds`` are those of its weights and its training."""
     return key_of(
         {
-            "network": run.network.identity,
+            "network": run.network_of(round_).identity,
             "recipe": asdict(run.spec.group(Recipe)),
             "flip": run.data.flip,
             "moments": run.moments,
             "seeds": seeds,
             "data": run.data.train.digest,
-            "samples": digest(data.rows, data.positive, data.negative),
+            "samples": digest(*data.known),
             "task": run.data.task,
-            "code": training_code(run.registry, run.spec.backbone),
+            "objective": objective_key(run, round_, data),
+            "code": training_code(run.registry, run.network_of(round_).backbone),
             "versions": {name: version_of(name) for name in ("torch", "torchvision", "timm", "numpy")},
             "device": _device(run.device),
         }
     )
+
+
+def objective_key(run: Run, round_: int, data: TrainingSet) -> dict[str, Any] | None:
+    """What an objective is and knows: its code, its parameters, its round and the pool. None for the default one."""
+    objective = run.component("objective")
+    if objective is None:
+        return None
+    context = run.context(round_)
+    return {
+        "name": objective.name,
+        "parameters": asdict(objective),
+        "code": source_digest([_package_of(type(objective).__module__.partition(".")[0])]),
+        "context": [context.seed, context.round, context.rounds],
+        "pool": None if data.pool is None else digest(data.pool),
+    }
 
 
 def _device(device: torch.device) -> list[Any]:
@@ -62,7 +78,9 @@ def run_code(registry: Registry, spec: RunSpec) -> str:
     """A hash of all code that has a say in a run: the harness, and the packages of the components in use."""
     used = [type(registry.stage_of_run(spec, stage)) for stage in spec.stages]
     packages = sorted({"pseudobench", *(component.__module__.partition(".")[0] for component in used)})
-    return source_digest([*map(_package_of, packages)]) + training_code(registry, spec.backbone)
+    return source_digest([*map(_package_of, packages)]) + "".join(
+        training_code(registry, name) for name in spec.backbones
+    )
 
 
 def _file_of(module: str) -> Path:

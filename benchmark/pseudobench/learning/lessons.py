@@ -47,6 +47,10 @@ class Lesson:
         return bool(self.views) and bool(getattr(self.objective, "needs_images", True))
 
 
+#: The lesson of every training that names none: labels and pseudo-labels.
+DEFAULT = Lesson()
+
+
 class LessonInProgress:
     """The losses of a training's steps, and everything that they depend on besides the network."""
 

@@ -76,7 +76,7 @@ DRAWN: dict[str, tuple[float, float, bool, Operation]] = {
     "identity": (0, 1, False, lambda x, v, g: x),
     **{name: OPERATIONS[name] for name in ("autocontrast", "equalize", "rotate", "shear-x", "shear-y")},
     "posterize": (4, 8, False, lambda x, v, g: vision.posterize(x, int(v))),
-    "solarize": (0, 256, False, lambda x, v, g: vision.solarize(x, v)),
+    "solarize": (0, 255, False, lambda x, v, g: vision.solarize(x, v)),
     **{name: (0.05, 0.95, *OPERATIONS[name][2:]) for name in ("colour", "contrast", "brightness", "sharpness")},
     "translate-x": (0, 0.3, True, lambda x, v, g: _affine(x, x=v * x.shape[-1], shear=(0.0, 0.0))),
     "translate-y": (0, 0.3, True, lambda x, v, g: _affine(x, y=v * x.shape[-2], shear=(0.0, 0.0))),

@@ -14,7 +14,7 @@ from pseudobench.base.seeds import derive_seed, seeded
 from pseudobench.errors import RunError
 from pseudobench.learning.augmentation import Augmentation
 from pseudobench.learning.dropout import FastDropout
-from pseudobench.learning.lessons import Lesson, LessonInProgress
+from pseudobench.learning.lessons import DEFAULT, Lesson, LessonInProgress
 from pseudobench.learning.training_set import Stream, TrainingSet, pass_length
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def fit(
     *,
     augment: Augmentation,
     seed: int,
-    lesson: Lesson = Lesson(),
+    lesson: Lesson = DEFAULT,
     on_epoch: Callable[[int], None] = lambda _epoch: None,
     checkpoint: Checkpoint | None = None,
 ) -> None:

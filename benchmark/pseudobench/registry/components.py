@@ -115,8 +115,6 @@ class Registry:
             if stage in stages:
                 raise BenchError(f"method {text!r} names two for its {stage}: {stages[stage]!r} and {name!r}")
             stages[stage] = name
-        if set(stages) == {"objective"}:
-            raise BenchError(f"method {text!r} has an objective alone; add a selector, or name a method that has it")
         if "selector" not in stages:
             names = ", ".join(entry.name for entry in self.of("selectors"))
             raise BenchError(f"method {text!r} needs a selector; add one of: {names}")

@@ -16,7 +16,7 @@ from pseudobench.contracts.values import Context
 from pseudobench.errors import RunError
 from pseudobench.experiments.splits import make_folds
 from pseudobench.learning.augmentation import augmentation
-from pseudobench.learning.lessons import Lesson
+from pseudobench.learning.lessons import DEFAULT, Lesson
 from pseudobench.learning.networks import NetworkSpec, input_moments, network_spec
 from pseudobench.learning.pool import NetworkPool, Normalizer
 from pseudobench.registry.components import Registry
@@ -58,7 +58,7 @@ class Run:
         """How the networks of a round learn."""
         objective = self.component("objective")
         if objective is None:
-            return Lesson()
+            return DEFAULT
         made = Lesson(objective, self.context(round_), self.data.flip, partial(blame, self, "objective"))
         if self.data.train.are_vectors and made.needs_images:
             raise RunError(f"objective {objective.name!r} augments images, and these samples are vectors")

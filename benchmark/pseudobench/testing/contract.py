@@ -13,9 +13,11 @@ import torch
 from pseudobench.contracts.datasets import MULTI, SINGLE
 from pseudobench.contracts.kinds import KINDS, Kind, kind_named
 from pseudobench.contracts.parameters import parameters
+from pseudobench.contracts.values import Selection
 from pseudobench.errors import PluginError, one_line
 from pseudobench.registry.checks import check_component
 from pseudobench.testing.fakes import FakePool, fake_context
+from pseudobench.testing.objectives import trials
 from pseudobench.testing.stages import Inputs, outcome, tensors
 
 #: Samples and classes of the pool that a stage's time is taken on.
@@ -63,11 +65,14 @@ def contract(component: type, kind: str | None = None, **settings: Any) -> list[
     ]
     if of.stage is None:
         return checks
-    stage = _Stage(of, partial(component, **settings))
+    make, tasks = partial(component, **settings), getattr(component, "tasks", ())
+    if of.stage == "objective":
+        return checks + [Check(name, run) for name, run in trials(make, tasks).items()]
+    stage = _Stage(of, make)
     checks += [Check(f"works on {name}", partial(stage.works, pool)) for name, pool in pools().items()]
-    if of.stage == "sets":
+    if of.stage == "sets" or hasattr(component, "needs_calibration"):
         checks.append(Check("works with several folds", lambda: stage.works(FakePool(), folds=3)))
-    if MULTI in getattr(component, "tasks", ()):
+    if MULTI in tasks:
         checks += [
             Check(f"works on {name}, multi-label", partial(stage.works, pool, task=MULTI))
             for name, pool in pools().items()
@@ -114,13 +119,15 @@ class _Stage:
 
     def works(self, pool: FakePool, folds: int = 1, task: str = SINGLE) -> None:
         inputs = Inputs.of(pool, folds, task)
-        found = outcome(self.kind.stage, self.make(), inputs, fake_context(inputs.classes, task=task))
-        wanted = self.kind.result or torch.Tensor
-        if not isinstance(found, wanted):
-            raise PluginError(f"it returns {type(found).__name__}, and should return {wanted.__name__}")
+        found: Any = outcome(self.kind.stage, self.make(), inputs, fake_context(inputs.classes, task=task))
+        wanted: type = self.kind.result or torch.Tensor
+        if type(found) is not wanted:
+            raise PluginError(f"it returns {type(found).__name__}, and should return {wanted.__name__} itself")
+        if tuple(found.shape) != (len(pool), inputs.classes):
+            raise PluginError(f"it returns a shape of {list(found.shape)} for {[len(pool), inputs.classes]}")
+        if isinstance(found, Selection):
+            found.check_target(task)
         for tensor in tensors(found):
-            if tuple(tensor.shape) != (len(pool), inputs.classes):
-                raise PluginError(f"it returns a shape of {list(tensor.shape)} for {[len(pool), inputs.classes]}")
             if tensor.device != pool.logits().device:
                 raise PluginError(f"it returns a tensor on {tensor.device}, and was given {pool.logits().device}")
             if tensor.dtype.is_floating_point and not bool(tensor.isfinite().all()):

@@ -54,6 +54,9 @@ class Plugins:
             self.fail(info, error)
             return
         callers = self.manager.get_hookcallers(plugin) or []
+        if not callers:
+            self.fail(info, PluginError("it supplies nothing: none of its functions is a pseudobench.hookimpl"))
+            return
         hooks = tuple(sorted(caller.name for caller in callers))
         self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, hooks)
 

@@ -1,9 +1,9 @@
 """Benchmark ways of choosing pseudo-labels for semi-supervised learning.
 
-Everything a plugin needs is here, or in these modules: `pseudobench.conformal`, `pseudobench.selection` and
-`pseudobench.estimation` (tensor maths; importing them imports torch), `pseudobench.executors` (for executors),
-`pseudobench.files` (for datasets) and `pseudobench.testing` (for tests of plugins).
-`run`, `load_results`, `load_rounds` and `compare` are for notebooks.
+Everything a plugin needs is here, or in these modules: `pseudobench.conformal`, `pseudobench.selection`,
+`pseudobench.estimation` and `pseudobench.maths.losses` (tensor maths; importing them imports torch),
+`pseudobench.executors` (for executors), `pseudobench.files` (for datasets) and `pseudobench.testing` (for tests of
+plugins). `run`, `load_results`, `load_rounds` and `compare` are for notebooks.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pseudobench.contracts.hookspecs import hookimpl
     from pseudobench.contracts.methods import Method
     from pseudobench.contracts.parameters import Value, param
+    from pseudobench.contracts.pools import Fold, Pool
     from pseudobench.contracts.protocols import (
         Backbone,
         CalibratedSets,
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
         Estimator,
         Executor,
         FittedScaling,
-        Fold,
         Labeler,
-        Pool,
+        Objective,
         Scaling,
         Selector,
         SetPredictor,
     )
     from pseudobench.contracts.run_spec import RunSpec, choices_of
+    from pseudobench.contracts.steps import Step
     from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels, Selection
     from pseudobench.errors import BenchError, BenchWarning, Detached, PluginError, RunError
 
@@ -48,9 +49,11 @@ _OFFERED = {
     "contracts.hookspecs": "hookimpl",
     "contracts.methods": "Method",
     "contracts.parameters": "Value param",
+    "contracts.pools": "Fold Pool",
     "contracts.protocols": "Backbone CalibratedSets DatasetSource Estimator Executor FittedScaling "
-    "Fold Labeler Pool Scaling Selector SetPredictor",
+    "Labeler Objective Scaling Selector SetPredictor",
     "contracts.run_spec": "RunSpec choices_of",
+    "contracts.steps": "Step",
     "contracts.values": "Context Estimate PredictionSets PseudoLabels Selection",
     "errors": "BenchError BenchWarning Detached PluginError RunError",
 }
@@ -104,6 +107,7 @@ __all__ = [
     "Fold",
     "Labeler",
     "Method",
+    "Objective",
     "PluginError",
     "Pool",
     "PredictionSets",
@@ -114,6 +118,7 @@ __all__ = [
     "Selection",
     "Selector",
     "SetPredictor",
+    "Step",
     "Value",
     "choices_of",
     "compare",

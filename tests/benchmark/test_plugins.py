@@ -191,6 +191,7 @@ def test_bundled_plugins_use_the_public_api_alone():
         "pseudobench.conformal",
         "pseudobench.estimation",
         "pseudobench.selection",
+        "pseudobench.maths.losses",
         "pseudobench.executors",
         "pseudobench.files.own_files",
         "pseudobench.files.fetching",

@@ -12,7 +12,8 @@ from pseudobench.learning import pool
 from pseudobench.learning.augmentation import augmentation
 from pseudobench.learning.networks import NetworkSpec, make_network
 from pseudobench.learning.pool import NetworkPool, Normalizer, dropout_on
-from pseudobench.learning.training_loop import Stream, TrainingSet, fit, pass_length
+from pseudobench.learning.training_loop import fit
+from pseudobench.learning.training_set import Stream, TrainingSet, pass_length
 
 CPU = torch.device("cpu")
 LABELS = torch.zeros(200, dtype=torch.int64)
@@ -198,7 +199,7 @@ def test_a_diverging_loss_ends_the_run(network):
 def test_a_pass_repeats_positives_to_match_negatives(negatives, length):
     data = training_set(negatives=negatives)
     assert pass_length(data) == length
-    batches = Stream(data, length, torch.Generator().manual_seed(0))
+    batches = Stream(data.leading, length, torch.Generator().manual_seed(0))
     counts = torch.bincount(next(batches), minlength=40)
     positives = 40 - negatives
     assert counts[positives:].tolist() == [1] * negatives

@@ -51,6 +51,11 @@ def bench_selectors() -> list[type[protocols.Selector]]:
 
 
 @hookspec
+def bench_objectives() -> list[type[protocols.Objective]]:
+    """Offer objectives: losses of a training step."""
+
+
+@hookspec
 def bench_methods() -> list[Method]:
     """Offer methods: compositions of components, as `Method` values."""
 

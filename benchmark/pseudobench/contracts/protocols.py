@@ -6,11 +6,12 @@ of samples in the pool, C of classes, n of calibration points, B of samples in a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pseudobench.contracts.parameters import Value
+from pseudobench.contracts.pools import Fold, Pool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from pseudobench.contracts.datasets import Dataset
     from pseudobench.contracts.executing import Batch, Ended
+    from pseudobench.contracts.steps import Step
     from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels, Selection
 
 
@@ -31,44 +33,6 @@ class Component(Protocol):
     """
 
     name: ClassVar[str]
-
-
-class Pool(Protocol):
-    """Samples as a trained network sees them. Plugins reach the network only through a pool."""
-
-    def __len__(self) -> int: ...
-
-    def logits(self) -> Tensor:
-        """Logits without dropout, ``[N, C]``."""
-        ...
-
-    def samples(self, passes: int, seed: int) -> Iterator[Tensor]:
-        """Logits of several passes with dropout, batch by batch in order: ``[passes, B, C]`` each."""
-        ...
-
-    def views(self, count: int, seed: int) -> Iterator[Tensor]:
-        """Logits of randomly shifted images, mirrored too if the dataset allows it: ``[count, B, C]`` per batch."""
-        ...
-
-    def members(self) -> Sequence[Pool]:
-        """The same samples as seen by each network of an ensemble of ``networks`` networks (see `Estimator`)."""
-        ...
-
-
-P = TypeVar("P", bound=Pool)
-
-
-@dataclass(frozen=True)
-class Fold(Generic[P]):
-    """Calibration points as one network sees them, with their labels.
-
-    ``pool`` holds the n points and ``labels`` their labels, ``int64 [n]`` or (multi-label) ``bool [n, C]``. ``rest`` is
-    the unlabeled pool as seen by the same network. Held-out calibration has one fold, cross calibration several.
-    """
-
-    pool: P
-    labels: Tensor
-    rest: P
 
 
 class FittedScaling(Protocol):
@@ -125,8 +89,9 @@ class Estimator(Protocol):
     """Estimates probabilities of the pool and their uncertainty. ``needs_sets`` asks for a set predictor.
 
     Further needs are class variables, properties or parameters; a run that can't meet them is refused before training:
-    ``needs_dropout = True`` for `Pool.samples`, ``needs_images = True`` for `Pool.views`, and ``networks = 5`` to train
-    five networks from different seeds each round, for `Pool.members` (the first of them is evaluated).
+    ``needs_calibration = True`` for calibration points (in ``context.calibration``), ``needs_dropout = True`` for
+    `Pool.samples`, ``needs_images = True`` for `Pool.views`, and ``networks = 5`` to train five networks from different
+    seeds each round, for `Pool.members` (the first of them is evaluated).
     """
 
     name: ClassVar[str]
@@ -142,7 +107,10 @@ class Estimator(Protocol):
 
 
 class Labeler(Protocol):
-    """Gives samples pseudo-labels. ``needs_sets`` asks for a set predictor."""
+    """Gives samples pseudo-labels.
+
+    ``needs_sets`` asks for a set predictor, ``needs_calibration`` for calibration points.
+    """
 
     name: ClassVar[str]
 
@@ -157,7 +125,12 @@ class Labeler(Protocol):
 
 
 class Selector(Protocol):
-    """Chooses the pseudo-labels to train on. ``needs_sets`` asks for a set predictor."""
+    """Chooses the pseudo-labels to train on.
+
+    ``needs_sets`` asks for a set predictor, ``needs_calibration`` for calibration points. A method
+    ``score(estimate, labels, sets, context) -> float [N]``, if it has one, is the order in which it trusts labels, for
+    the record; without, that order is the probability of the label.
+    """
 
     name: ClassVar[str]
 
@@ -171,6 +144,30 @@ class Selector(Protocol):
     ) -> Selection:
         """Choose positives and negatives."""
         ...
+
+
+class Objective(Component, Protocol):
+    """How a network learns in a step. Network, optimizer, schedule and the flow of samples are the harness's.
+
+    All but ``loss`` is optional. ``views = ("weak", "strong")`` asks for plain samples of the pool, each seen in the
+    ways named: ``weak`` is shifted (and mirrored where that is harmless), ``strong`` has RandAugment and a hole on top.
+    ``ratio`` (a parameter, property or class variable; 1 unless said) is their number for each sample of the batch,
+    FixMatch's mu. An objective with views works on images alone, unless it says ``needs_images = False``: of a vector
+    the weak view is the vector itself, the strong one has Gaussian noise of half of each feature's deviation.
+
+    ``start(context, pool)`` gives the state that the training begins with, tensors by name, for ``pool`` samples of
+    the pool. ``loss`` may replace these tensors in ``state`` by others of the same shape and type, without gradient; an
+    interrupted training goes on with the state it had.
+    """
+
+    def loss(self, step: Step, forward: Callable[[Tensor], Tensor], state: dict[str, Tensor]) -> Tensor:
+        """The scalar to minimize. ``forward`` is the network in training: inputs ``[n, ...]`` to logits ``[n, C]``."""
+        ...
+
+
+def needs_calibration(component: object) -> bool:
+    """Whether an estimator, labeler or selector asks for calibration points, with these parameters."""
+    return bool(getattr(component, "needs_calibration", False))
 
 
 class DatasetSource(Protocol):

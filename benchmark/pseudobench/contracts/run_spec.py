@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from pseudobench.contracts.parameters import Value
+from pseudobench.contracts.settings import Loop
 
 Group = TypeVar("Group")
 #: The version of the harness's numbers, raised when the same choices give another result.
@@ -55,6 +56,11 @@ class RunSpec:
         """The calibration policy; None for a method that needs no calibration points."""
         group = self.settings.get("calibration")
         return None if group is None else str(group["policy"])
+
+    @property
+    def backbones(self) -> tuple[str, ...]:
+        """The backbones of its rounds in their order: one, unless ``loop.backbones`` names several."""
+        return self.group(Loop).backbones_named or (self.backbone,)
 
     def group(self, kind: type[Group]) -> Group:
         """One group of settings (`Data`, `Recipe`, `Network`, `Loop`, `Calibration`) as an object."""

@@ -90,6 +90,16 @@ class Loop:
         low=0,
         high=1,
     )
+    backbones: str | None = param(
+        None,
+        "backbones by round, separated by commas (resnet18,resnet34), in place of --backbone; the last one stays",
+        added=True,
+    )
+
+    @property
+    def backbones_named(self) -> tuple[str, ...]:
+        """The backbones by round, each name by itself."""
+        return () if self.backbones is None else tuple(name.strip() for name in self.backbones.split(","))
 
 
 @dataclass(frozen=True)

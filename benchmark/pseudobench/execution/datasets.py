@@ -15,7 +15,7 @@ from pseudobench.contracts.executing import RunnerConfig
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.contracts.settings import Data, Network, Recipe
 from pseudobench.errors import BenchError, PluginError, one_line
-from pseudobench.experiments.resolving import samples_of
+from pseudobench.experiments.run_checks import samples_of
 from pseudobench.experiments.splits import check_budget, evaluated, label_budget
 from pseudobench.learning.features import with_features
 from pseudobench.learning.networks import check_backbone, make_network, network_spec, try_network
@@ -41,14 +41,15 @@ class DatasetLoader:
 
     def load(self, specs: Sequence[RunSpec], device: torch.device, *, features: bool = True) -> dict[str, Dataset]:
         """The dataset of each run, by run id; without ``features``, with its images even where a backbone is frozen."""
-        for backbone in dict.fromkeys(spec.backbone for spec in specs):
+        for backbone in dict.fromkeys(backbone for spec in specs for backbone in spec.backbones):
             check_backbone(self.registry, backbone)
         for spec in specs:
             if spec.dataset not in self._originals:
                 self._originals[spec.dataset] = read_dataset(self.registry, spec.dataset, self.config.data)
             original = self._originals[spec.dataset]
             self._check_budget(spec, original)
-            self._check_network(spec, original, device)
+            for backbone in spec.backbones:
+                self._check_network(replace(spec, backbone=backbone), original, device)
             view = (_view(spec), features)
             if view not in self._views:
                 seen = self._seen(spec, original, device) if features else original

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from pseudobench.errors import PluginError
 from pseudobench.learning.randaugment import rand_augment
 
 if TYPE_CHECKING:
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
 class Augmentation:
     """The augmentation of training images: `pixels` on ``uint8`` images, then `inputs` on the normalized input.
 
-    ``operations`` and ``magnitude`` are RandAugment's; ``hole`` is none, fixed or random (cutout). ``flip`` is only for
-    data whose classes survive mirroring: a mirrored 2 is no digit.
+    ``operations`` and ``magnitude`` are RandAugment's; ``magnitude`` None draws the strength of each operation.
+    ``hole`` is none, fixed or random (cutout). ``flip`` is only for data whose classes survive mirroring: a mirrored 2
+    is no digit. ``noise`` is the deviation of Gaussian noise on the network's input.
     """
 
     shift: bool = False
     flip: bool = False
     jitter: float = 0.0
     operations: int = 0
-    magnitude: int = 0
+    magnitude: int | None = 0
     hole: str = "none"
+    noise: float = 0.0
 
     def pixels(self, images: Tensor, generator: Generator) -> Tensor:
         """RandAugment, shift, flip and colour jitter, as far as switched on; ``uint8`` images in and out."""
@@ -39,7 +42,9 @@ class Augmentation:
         return images
 
     def inputs(self, x: Tensor, generator: Generator) -> Tensor:
-        """Cutout, if switched on, of normalized float inputs, where zero is the mean colour."""
+        """Noise and cutout, if switched on, of normalized float inputs, where zero is the mean colour."""
+        if self.noise:
+            x = x + self.noise * torch.randn(x.shape, generator=generator).to(x)
         return x if self.hole == "none" else cutout(x, x.shape[-1] // 2, self.hole == "random", generator)
 
 
@@ -52,6 +57,23 @@ def augmentation(name: str, flip: bool) -> Augmentation:
         # UPS's own: RandAugment (N=3, M=4), flip, crop, jitter, a hole of random size.
         "paper": Augmentation(shift=True, flip=flip, jitter=0.4, operations=3, magnitude=4, hole="random"),
     }[name]
+
+
+def view(name: str, flip: bool, *, vectors: bool) -> Augmentation:
+    """The way of seeing pool samples that objectives call ``weak`` or ``strong``.
+
+    Of images: weak is shifted and mirrored; strong has two operations of RandAugment, drawn with their strengths, and a
+    hole of half the side on top (FixMatch's). Of vectors: weak is the vector, strong has noise of half a deviation.
+    """
+    ways = {
+        "weak": Augmentation() if vectors else Augmentation(shift=True, flip=flip),
+        "strong": Augmentation(noise=0.5)
+        if vectors
+        else Augmentation(shift=True, flip=flip, operations=2, magnitude=None, hole="fixed"),
+    }
+    if name not in ways:
+        raise PluginError(f"there is no view {name!r} of pool samples; one of {', '.join(ways)}")
+    return ways[name]
 
 
 def shift_flip(images: Tensor, pad: int, flip: bool, generator: Generator) -> Tensor:

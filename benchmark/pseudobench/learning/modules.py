@@ -55,10 +55,11 @@ class Head(nn.Module):
         """The features unchanged: dropout is part of `forward_head`, so that passes differ in the head alone."""
         return x
 
-    def forward_head(self, x: Tensor) -> Tensor:
-        """Features to logits ``[B, C]``."""
-        logits: Tensor = self.fc(self.drop(x))
-        return logits
+    def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:
+        """Features to logits ``[B, C]``, or with ``pre_logits`` to what the last layer is given."""
+        given = self.drop(x)
+        outputs: Tensor = given if pre_logits else self.fc(given)
+        return outputs
 
     def forward(self, x: Tensor) -> Tensor:
         """Features to logits ``[B, C]``."""

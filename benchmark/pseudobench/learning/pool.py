@@ -129,6 +129,24 @@ class NetworkPool:
             drawn = torch.stack([self._network(each).float().cpu() for each in seen])
             yield drawn if self._transform is None else self._transform(drawn)
 
+    @torch.no_grad()
+    def features(self) -> Tensor:
+        """The inputs of the network's last layer without dropout, ``float32 [N, F]``."""
+        timm_model: Any = self._network
+        try:
+            maps = (timm_model.forward_features(batch) for batch in self._batches())
+            parts = [timm_model.forward_head(each, pre_logits=True).float().flatten(1).cpu() for each in maps]
+        except (AttributeError, TypeError) as error:
+            raise RunError(
+                f"the backbone gives no features ({error}): it needs timm's forward_features(x) and "
+                "forward_head(x, pre_logits=True)"
+            ) from error
+        return torch.cat(parts)
+
+    def shared(self) -> list[Tensor]:
+        """The tensors that all who ask this pool are given alike: none may change them."""
+        return [own._logits for own in self.members() if own._logits is not None]
+
     def _parts(self) -> tuple[Part, Part]:
         """The network cut before its first dropout, where it can be; raises if dropout changes nothing at all."""
         few = self._normalize(self._images[:8])

@@ -70,15 +70,32 @@ OPERATIONS: dict[str, tuple[float, float, bool, Operation]] = {
     "translate-y": (0, 100, True, lambda x, v, g: _affine(x, y=v, shear=(0.0, 0.0))),
 }
 
+#: FixMatch's operations with the ranges that their strengths are drawn from. Translations are shares of the side.
+DRAWN: dict[str, tuple[float, float, bool, Operation]] = {
+    "identity": (0, 1, False, lambda x, v, g: x),
+    **{name: OPERATIONS[name] for name in ("autocontrast", "equalize", "rotate", "shear-x", "shear-y")},
+    "posterize": (4, 8, False, lambda x, v, g: vision.posterize(x, int(v))),
+    "solarize": (0, 255, False, lambda x, v, g: vision.solarize(x, v)),
+    **{name: (0.05, 0.95, *OPERATIONS[name][2:]) for name in ("colour", "contrast", "brightness", "sharpness")},
+    "translate-x": (0, 0.3, True, lambda x, v, g: _affine(x, x=v * x.shape[-1], shear=(0.0, 0.0))),
+    "translate-y": (0, 0.3, True, lambda x, v, g: _affine(x, y=v * x.shape[-2], shear=(0.0, 0.0))),
+}
 
-def rand_augment(images: Tensor, operations: int, magnitude: int, generator: Generator) -> Tensor:
-    """Apply ``operations`` random operations in turn to each of ``images uint8 [B, channels, H, W]``."""
+
+def rand_augment(images: Tensor, operations: int, magnitude: int | None, generator: Generator) -> Tensor:
+    """``operations`` random operations on each of ``images uint8 [B, channels, H, W]``, one after another.
+
+    Without a ``magnitude`` it is FixMatch's: the strength is drawn too, one for all images of the batch that draw the
+    same operation, because these are transformed together.
+    """
     out = images.clone()
+    table = DRAWN if magnitude is None else OPERATIONS
     for _ in range(operations):
-        drawn = torch.randint(len(OPERATIONS), (len(images),), generator=generator)
+        drawn = torch.randint(len(table), (len(images),), generator=generator)
         signs = torch.rand(len(images), generator=generator) < 0.5
-        for index, (low, high, both_ways, apply) in enumerate(OPERATIONS.values()):
-            value = low + magnitude / LARGEST * (high - low)
+        for index, (low, high, both_ways, apply) in enumerate(table.values()):
+            share = float(torch.rand((), generator=generator)) if magnitude is None else magnitude / LARGEST
+            value = low + share * (high - low)
             for negative in (False, True) if both_ways else (False,):
                 chosen = (drawn == index) & (signs == negative) if both_ways else drawn == index
                 rows = chosen.nonzero()[:, 0].to(images.device)

@@ -17,8 +17,10 @@ from pseudobench.contracts.parameters import suggest
 from pseudobench.errors import BenchWarning, PluginError, one_line
 from pseudobench.registry.plugin_files import import_plugin, plugin_files
 
-#: The version of what plugins rely on: hooks, protocols, data types. It changes when one that worked would not.
-API = 1
+#: The version of the plugin API: hooks, protocols, data types. It rises with what plugins can rely on.
+API = 2
+#: The versions that plugins may be made for.
+ACCEPTED = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ class Plugins:
             self.fail(info, error)
             return
         callers = self.manager.get_hookcallers(plugin) or []
+        if not callers:
+            self.fail(info, PluginError("it supplies nothing: none of its functions is a pseudobench.hookimpl"))
+            return
         hooks = tuple(sorted(caller.name for caller in callers))
         self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, hooks)
 
@@ -109,9 +114,9 @@ class Plugins:
 
 
 def _check_api(plugin: Any) -> None:
-    """Raise if a plugin says that it was made for another API (`PSEUDOBENCH_API = 1` in its module)."""
+    """Raise if a plugin says that it was made for another API (`PSEUDOBENCH_API = 2` in its module)."""
     wanted = getattr(plugin, "PSEUDOBENCH_API", API)
-    if wanted != API:
+    if wanted not in ACCEPTED:
         newer = isinstance(wanted, int) and wanted > API
         cure = "a newer pseudobench" if newer else "a newer version of the plugin, or an older pseudobench"
         raise PluginError(f"it is made for version {wanted} of the plugin API, and this has {API}: install {cure}")

@@ -114,6 +114,8 @@ def _describe(run: Run, networks: Networks, choice: Choice, recorder: Recorder) 
     if choice.calibrated is not None and choice.sets is not None and choice.test_sets is not None:
         described |= recorder.sets(choice.sets, choice.test_sets, choice.calibration_points)
         described["calibrated"] = dict(choice.calibrated.numbers)
+    elif choice.calibration_points:
+        described["calibration_points"] = choice.calibration_points
     if choice.scaling is not None:
         described["scaling"] = dict(choice.scaling.numbers)
         scaled = run.pool(networks.main, run.data.test.tensor).scaled(choice.scaling)

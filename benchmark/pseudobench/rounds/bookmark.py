@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from pseudobench.contracts.values import Selection
@@ -26,6 +26,10 @@ class Interrupted:
     last: Round
 
 
+#: The tensors of a selection, by name.
+_SELECTION = tuple(each.name for each in fields(Selection))
+
+
 @dataclass(frozen=True)
 class Bookmark:
     """The cache entry of one interrupted run. Changed code has another key, so that such a run starts over."""
@@ -40,10 +44,10 @@ class Bookmark:
 
     def keep(self, record: Mapping[str, Any], last: Round) -> None:
         """Keep the record so far and what the next round needs."""
-        chosen = last.selection
-        masks = {} if chosen is None else {"positive": chosen.positive, "negative": chosen.negative}
+        parts = {} if last.selection is None else {part: getattr(last.selection, part) for part in _SELECTION}
+        kept = {name: tensor for name, tensor in parts.items() if tensor is not None}
         note = {"record": {part: record[part] for part in _PARTS if part in record}, "settled": last.settled}
-        self.cache.store("runs", self.key, masks, note)
+        self.cache.store("runs", self.key, kept, note)
 
     def find(self) -> Interrupted | None:
         """The interrupted attempt, if there is one."""
@@ -55,7 +59,6 @@ class Bookmark:
 
 
 def _read(kept: Kept) -> Interrupted:
-    masks = kept.tensors
-    selection = Selection(masks["positive"], masks["negative"]) if masks else None
+    selection = Selection(**kept.tensors) if kept.tensors else None
     record = dict(kept.note["record"])
     return Interrupted(record, Round(record["rounds"][-1], selection, bool(kept.note["settled"])))

@@ -45,7 +45,7 @@ def command(
     from pseudobench.analysis import comparisons
     from pseudobench.analysis.dataframe import pick_columns
     from pseudobench.analysis.sentences import sentences
-    from pseudobench.output import console
+    from pseudobench.output import console, formats
     from pseudobench.output.text_tables import comparison_grid
 
     _, registry = installed()
@@ -54,13 +54,12 @@ def command(
     records = read_records(results, where_from(dataset, labels, where))
     found = comparisons.compare_records(records, methods, metric, registry)
     if format_ == "csv":
-        click.echo(comparisons.to_values(found).to_csv(index=False), nl=False)
+        click.echo(formats.to_csv(comparisons.to_values(found)), nl=False)
     elif format_ == "json":
         click.echo(comparisons.to_values(found).to_json(orient="records", indent=1))
     else:
         show_grids([comparison_grid(found)], format_)
     if format_ in ("terminal", "markdown"):
-        bullet = "- " if format_ == "markdown" else ""
         console.say()
         for line in sentences(found):
-            console.say(bullet + line)
+            console.say(f"- {formats.escape_markdown(line)}" if format_ == "markdown" else line)

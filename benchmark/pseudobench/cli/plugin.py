@@ -66,7 +66,7 @@ def _components(module: str) -> list[Entry]:
         plugin = import_plugin(module)
     except BenchError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BenchError(f"{module} can't be imported: {one_line(error)}") from None
     plugins = load_plugins()
     name = plugins.manager.get_name(plugin)
@@ -76,4 +76,6 @@ def _components(module: str) -> list[Entry]:
     registry = build_registry(plugins)
     if plugins.infos[name].error:
         raise PluginError(f"{module}: {plugins.infos[name].error}")
+    if not plugins.infos[name].hooks:
+        raise BenchError(f"{module} is no plugin: no function in it is marked with @hookimpl and named as a hook is")
     return [entry for entry in registry if entry.plugin == name and isinstance(entry.component, type)]

@@ -94,6 +94,7 @@ def show_summary(
     from pseudobench.analysis.dataframe import judged_by, pick_columns
     from pseudobench.analysis.published import beside
     from pseudobench.output import console
+    from pseudobench.output.formats import to_csv
     from pseudobench.output.text_tables import published_grid, table_grid
 
     usual = (judged_by(runs),) if pivoted else tables.DEFAULT_COLUMNS
@@ -102,7 +103,7 @@ def show_summary(
     places = zip(runs["dataset"], runs["labels"].map(str), strict=True)
     near = None if published is None else beside(published, places, (column.name for column in columns))
     if format_ == "csv":
-        click.echo(tables.to_values(table).to_csv(index=False), nl=False)
+        click.echo(to_csv(tables.to_values(table)), nl=False)
     elif format_ == "json":
         ours = json.loads(tables.to_values(table).to_json(orient="records"))
         both = ours if near is None else {"runs": ours, "published": [asdict(each) for each in near]}
@@ -120,12 +121,13 @@ def show_summary(
 def show_runs(runs: pd.DataFrame, registry: Registry, names: str | None, format_: str) -> None:
     """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
     from pseudobench.analysis.dataframe import ABOUT, judged_by, pick_columns
+    from pseudobench.output.formats import to_csv
     from pseudobench.output.text_tables import runs_grid
 
     columns = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs), *_RUN_COLUMNS))
     raw = runs[[*ABOUT, *(column.name for column in columns)]] if names else runs
     if format_ == "csv":
-        click.echo(raw.to_csv(index=False), nl=False)
+        click.echo(to_csv(raw), nl=False)
     elif format_ == "json":
         click.echo(raw.to_json(orient="records", indent=1))
     else:

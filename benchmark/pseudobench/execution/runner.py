@@ -56,8 +56,8 @@ class Runner:
 
     def run(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         """The records of ``specs``: stored ones where finished, else by running."""
-        self.store.prepare()
         device = pick_device(self.config.device)
+        self.store.prepare()
         set_up(device, self.config.threads)
         stored = {} if self.config.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
         finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}

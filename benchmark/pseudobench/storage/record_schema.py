@@ -198,7 +198,13 @@ class _Head(Struct):
     format: Any = None
 
 
-_record, _head, _anything = (msgspec.json.Decoder(kind) for kind in (Record, _Head, dict[str, Any]))
+class UnknownFormatError(ValueError):
+    """A record of another format, which a newer version may have written."""
+
+
+_record = msgspec.json.Decoder(Record)
+_head = msgspec.json.Decoder(_Head)
+_anything = msgspec.json.Decoder(dict[str, Any])
 
 
 def decode(content: bytes) -> dict[str, Any] | None:
@@ -219,7 +225,5 @@ def decode(content: bytes) -> dict[str, Any] | None:
     if head.kind != KIND:
         return None
     if head.format != FORMAT:
-        raise ValueError(
-            f"record format {head.format!r}, this pseudobench reads {FORMAT}; take the version that wrote it"
-        )
+        raise UnknownFormatError(f"record format {head.format!r}, this pseudobench reads {FORMAT}")
     raise ValueError(reason.replace(" - at `$", ", at `$").replace("`$.", "`"))

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from pseudobench.base.paths import instead_of_file, is_remote, write_atomically
 from pseudobench.base.text import without_surrogates
 from pseudobench.errors import BenchError, BenchWarning
-from pseudobench.storage.record_schema import FORMAT, KIND, decode
+from pseudobench.storage.record_schema import FORMAT, KIND, UnknownFormatError, decode
 
 __all__ = ["FORMAT", "KIND", "Store", "read_record", "records_of", "without_times"]
 
@@ -185,6 +185,8 @@ def _read(path: Path) -> dict[str, Any] | None:
         return decode(path.read_bytes())
     except OSError as error:
         raise BenchError(f"can't read {path}: {error.strerror or error}") from None
+    except UnknownFormatError as error:
+        raise BenchError(f"{path} has {error}; take the version of pseudobench that wrote it") from None
     except ValueError as error:
         raise BenchError(f"{path} is not a valid run record ({error}); move it away") from None
 

@@ -216,7 +216,7 @@ class Typed:
 
     name: ClassVar[Unknown] = "typed"
     plain: int = param(1, "a number")
-    either: "str | None" = param(None, "quoted")  # noqa: UP037
+    either: "str | None" = param(None, "quoted")  # noqa: RUF009, UP037
     old: Optional[float] = param(None, "as before Python 3.10")  # noqa: UP045
 
 
@@ -225,7 +225,7 @@ class Listed:
     """An annotation with a type inside another."""
 
     name: ClassVar[str] = "listed"
-    values: list[int] = param(None, "a list")
+    values: list[int] = param(None, "a list")  # noqa: RUF009
 
 
 def test_annotations_are_types_and_not_words():

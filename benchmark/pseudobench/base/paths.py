@@ -32,10 +32,18 @@ def to_path(given: str | os.PathLike[str]) -> Path:
     return cast("Path", found)
 
 
+def is_path_text(text: str) -> bool:
+    """Whether a text can be a path at all: it has no NUL character, and no half of a character."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
 def _checked(given: str | os.PathLike[str]) -> str:
     text = os.fspath(given)
-    if "\0" in text:
-        raise BenchError(f"{text!r} is no path: it holds a NUL character")
+    if not is_path_text(text):
+        raise BenchError(f"{text!r} is no path: it holds a NUL character, or half of one")
     return text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, where_from
+from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, show_json, where_from
 from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
@@ -56,7 +56,7 @@ def command(
     if format_ == "csv":
         click.echo(formats.to_csv(comparisons.to_values(found)), nl=False)
     elif format_ == "json":
-        click.echo(comparisons.to_values(found).to_json(orient="records", indent=1))
+        show_json(comparisons.to_values(found))
     else:
         show_grids([comparison_grid(found)], format_)
     if format_ in ("terminal", "markdown"):

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from pseudobench.base.paths import is_path_text
 from pseudobench.errors import BenchError, BenchWarning, Detached
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
@@ -113,8 +114,8 @@ def _prepare_output() -> None:
 
 def _exit_code(arguments: list[str]) -> int:
     try:
-        if any("\0" in each for each in arguments):
-            raise BenchError("an argument holds a NUL character; no name and no path can")
+        if not all(map(is_path_text, arguments)):
+            raise BenchError("an argument holds a NUL character, or half of one; no name and no path can")
         code = cli.main(arguments, prog_name="bench", standalone_mode=False)
         sys.stdout.flush()
     except Detached as left:

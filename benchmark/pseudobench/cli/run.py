@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pseudobench.api import runner_config
+from pseudobench.cli.showing import show_json
 from pseudobench.contracts.parameters import checked, parameters
 from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
@@ -156,7 +156,7 @@ def command(
     finally:
         listener.experiment_finished()
     if as_json:
-        click.echo(json.dumps(json.loads(runs.to_json(orient="records")), indent=1))
+        show_json(runs)
     else:
         from pseudobench.cli.table import show_summary
 

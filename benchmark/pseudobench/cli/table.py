@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, where_from
+from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, show_json, where_from
 from pseudobench.experiments.parsing import parse_names
 from pseudobench.registry.components import installed
 
@@ -107,7 +107,7 @@ def show_summary(
     elif format_ == "json":
         ours = json.loads(tables.to_values(table).to_json(orient="records"))
         both = ours if near is None else {"runs": ours, "published": [asdict(each) for each in near]}
-        click.echo(json.dumps(both, indent=1))
+        show_json(both)
     else:
         grid = table_grid(table, "*" if format_ == "terminal" else "Bold")
         show_grids([grid] if near is None else [grid, published_grid(near)], format_)
@@ -129,6 +129,6 @@ def show_runs(runs: pd.DataFrame, registry: Registry, names: str | None, format_
     if format_ == "csv":
         click.echo(to_csv(raw), nl=False)
     elif format_ == "json":
-        click.echo(raw.to_json(orient="records", indent=1))
+        show_json(raw)
     else:
         show_grids([runs_grid(runs, columns)], format_)

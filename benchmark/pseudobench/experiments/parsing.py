@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pseudobench.base.paths import instead_of_file
+from pseudobench.base.paths import instead_of_file, is_path_text
 from pseudobench.contracts.parameters import Value, suggest
 from pseudobench.errors import BenchError, one_line
 from pseudobench.experiments.experiment import Experiment
@@ -48,7 +48,7 @@ def _is_seed(value: Any) -> bool:
 def parse_names(value: str | Sequence[str], what: str) -> tuple[str, ...]:
     """Names from ``a,b`` or a list of them, each once."""
     parts = value.split(",") if isinstance(value, str) else list(value)
-    names = [part.strip() for part in parts if isinstance(part, str) and part.strip() and "\0" not in part]
+    names = [part.strip() for part in parts if isinstance(part, str) and part.strip() and is_path_text(part)]
     if not names or len(names) < len([part for part in parts if part != ""]):
         raise BenchError(f"{what} {value!r}: names, separated by commas")
     return tuple(dict.fromkeys(names))
@@ -91,7 +91,7 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or "\0" in value:
+    if not isinstance(value, str) or not is_path_text(value):
         raise TypeError
     return value
 

@@ -44,7 +44,7 @@ class Spec(Struct, forbid_unknown_fields=True):
     trains_on: Name
     evaluates_on: Name
     settings: dict[Name, dict[Name, Setting]]
-    overrides: dict[Name, Setting] = {}
+    overrides: dict[Name, Setting]
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**64:  # beyond the bounds that msgspec can state

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fuzz import command_lines, records
 
 

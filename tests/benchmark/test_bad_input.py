@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Optional
+from xml.etree import ElementTree
 
 import pytest
 from made_up import records, save
@@ -245,3 +246,36 @@ def test_suggestions_are_near_and_lists_short():
     listed = suggest("zebra", names)
     assert listed.endswith("name10, name11 and 68 more: see `bench list`")
     assert suggest("x", []) == "; there is none"
+
+
+def test_a_file_that_ends_too_early_is_no_interrupt(here, registry, monkeypatch):
+    def load(*_):
+        raise EOFError("No data left in file")
+
+    monkeypatch.setattr(registry.get("datasets", "digits"), "load", load)
+    outcome = here("data", "digits")
+    assert (outcome.code, outcome.err) == (2, "error: a file ends too early: EOFError: No data left in file\n")
+
+
+def test_a_broken_record_in_the_way_of_a_run_is_named_and_kept(here, tmp_path):
+    assert here("run", "--methods", "supervised", "--preset", "smoke", "--seeds", "1", "--results", "new").code == 0
+    (path,) = (tmp_path / "new").glob("*.json")
+    path.write_text("{")
+    outcome = here("run", "--methods", "supervised", "--preset", "smoke", "--seeds", "1", "--results", "new")
+    assert (outcome.code, path.read_text()) == (2, "{")
+    assert outcome.err == f"error: {path.relative_to(tmp_path)} is not a valid run record (broken JSON); move it away\n"
+
+
+def test_control_characters_are_drawn_as_escapes(here, tmp_path):
+    """The library that draws would end the process."""
+    hostile = records("pl", [0.5, 0.75])
+    for record in hostile:
+        record["spec"]["method"] = "a\x1b[31m\0\u202e\ufffe"
+    save(tmp_path / "odd", hostile)
+    assert here("figures", "odd", "--figures", "accuracy,table", "-o", "out").code == 0
+    for path in (tmp_path / "out").iterdir():
+        assert r"a\x1b[31m\x00\u202e\ufffe" in "".join(ElementTree.parse(path).getroot().itertext())
+    assert here("report", "odd").code == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert r"a\x1b[31m\x00\u202e\ufffe" in page
+    assert not set("\x1b\0\u202e\ufffe") & set(page)

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from pseudobench.base.paths import is_path_text
-from pseudobench.errors import BenchError, BenchWarning, Detached
+from pseudobench.errors import BenchError, BenchWarning, Detached, one_line
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
 COMMANDS = {
@@ -50,9 +50,11 @@ class Bench(click.Group):
         return super().get_command(ctx, name)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Click would end the process with the exit code of a run that failed if nobody reads the output any more."""
+        """Click would take a reader that is gone for a failed run, and a file that ends too early for an interrupt."""
         try:
             return super().invoke(ctx)
+        except EOFError as error:
+            raise BenchError(f"a file ends too early: {one_line(error)}") from error
         except BrokenPipeError:
             _close_output()
             ctx.exit(_PIPE)

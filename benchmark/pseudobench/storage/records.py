@@ -15,7 +15,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from pseudobench.base.paths import instead_of_file, is_remote, write_atomically
-from pseudobench.base.text import without_surrogates
+from pseudobench.base.text import in_texts, without_surrogates
 from pseudobench.errors import BenchError, BenchWarning
 from pseudobench.storage.record_schema import FORMAT, KIND, UnknownFormatError, decode
 
@@ -195,16 +195,8 @@ def _encode(record: Mapping[str, Any]) -> bytes:
     """A record as JSON. Half a character, as in names of files that are no UTF-8, is written as its escape."""
     text = json.dumps(record, indent=1, allow_nan=False)
     if "\\ud" in text:  # also the two halves of a whole one
-        text = json.dumps(_cleaned(record), indent=1, allow_nan=False)
+        text = json.dumps(in_texts(without_surrogates, record), indent=1, allow_nan=False)
     return f"{text}\n".encode()
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return without_surrogates(value)
-    if isinstance(value, Mapping):
-        return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
-    return [_cleaned(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def without_times(record: Mapping[str, Any]) -> dict[str, Any]:

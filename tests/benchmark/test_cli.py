@@ -151,8 +151,9 @@ def test_a_newer_record_is_refused_by_name(bench, tmp_path):
     outcome = bench("table")
     assert outcome.code == 2
     assert outcome.err == (
-        "error: runs/new.json has record format 2, this pseudobench reads 1; "
+        "warning: left out: runs/new.json has record format 2, this pseudobench reads 1; "
         "take the version of pseudobench that wrote it\n"
+        "error: there are no run records to tabulate; `bench run` makes some\n"
     )
 
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_up import records, save
+from markdown_it import MarkdownIt
 
-from pseudobench.output.formats import escape_latex, to_html, to_latex, to_markdown
+from pseudobench.base.text import visible
+from pseudobench.output.formats import escape_latex, escape_markdown, to_csv, to_html, to_latex, to_markdown
 from pseudobench.output.text_tables import Grid, Shown
 
 WILD = "a|b <i>&amp; 50 % of x_1 $~^\\{}# ± –"
+MARKED = r"a\|b &lt;i&gt;&amp;amp; 50 % of x_1 $&#126;^\\{}# ± –"  # Markdown shows WILD
 GRID = Grid(
     WILD,
     ("method", "accuracy", "ece", "accuracy", "ece"),
@@ -29,12 +34,40 @@ GRID = Grid(
 
 def test_markdown():
     assert to_markdown(GRID).splitlines() == [
-        WILD,
+        MARKED,
         "",
         "| method | digits 40 accuracy | digits 40 ece | x_1 accuracy | x_1 ece |",
         "| --- | ---: | ---: | ---: | ---: |",
-        "| " + WILD.replace("|", "\\|") + " | **1.00 ± 0.10** | – | 2.00 (n=2) | 3.00 |",
+        f"| {MARKED} | **1.00 ± 0.10** | – | 2.00 (n=2) | 3.00 |",
     ]
+
+
+@given(st.text(min_size=1))
+def test_markdown_shows_text_as_it_is(text):
+    """A parser of Markdown finds one cell with nothing but the text in it."""
+    grid = Grid("", ("method",), ((Shown(f"x{text}x"),),), keys=1)
+    page = MarkdownIt("commonmark").enable("table").render(to_markdown(grid))
+    cells = re.findall(r"<td>(.*?)</td>", page, re.DOTALL)
+    assert [html.unescape(cell) for cell in cells] == [visible(f"x{text}x")]
+    assert not re.search("<", cells[0])
+
+
+@pytest.mark.parametrize(
+    "text", ["__x__", "*x*", "~~x~~", "`x`", "![x](y)", "[x](y)", "<b>x</b>", "_a_ b", "&amp;", "a\nb", "| x |"]
+)
+def test_markdown_has_no_markup_of_strangers(text):
+    page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(escape_markdown(text))
+    assert html.unescape(page.strip().removeprefix("<p>").removesuffix("</p>")) == visible(text)
+
+
+def test_spreadsheets_find_no_formula_and_numbers_stay_numbers():
+    cells = ["=1+1", "+cmd", "-x", "@sum", "\t=1", "\r=1", "-1.5", "+2", "x=1", "ups-raps", "\x1b[31m"]
+    frame = pd.DataFrame({"method": cells, "=value": [-float(place) for place in range(len(cells))]})
+    header, *rows = csv.reader(StringIO(to_csv(frame)))
+    assert header == ["method", "'=value"]
+    shown = ["'=1+1", "'+cmd", "'-x", "'@sum", "'\\t=1", "'\\r=1", "-1.5", "+2", "x=1", "ups-raps", "\\x1b[31m"]
+    assert [row[0] for row in rows] == shown
+    assert [float(row[1]) for row in rows] == list(frame["=value"])
 
 
 def test_latex_has_booktabs_groups_and_marks():
@@ -67,6 +100,7 @@ def test_latex_prints_text_as_it_is(text):
         r"\textasciicircum{}": "^",
         r"\textless{}": "<",
         r"\textgreater{}": ">",
+        **{f"{{{sign}}}": sign for sign in "[]*"},
         **{f"\\{sign}": sign for sign in "&%$#_{}"},
     }
     parts = re.split("(" + "|".join(re.escape(command) for command in commands) + ")", escape_latex(text))

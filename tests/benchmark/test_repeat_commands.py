@@ -67,6 +67,18 @@ def test_a_default_that_has_changed_since_is_said(registry):
     assert [each.run_id for each in asked_for(found.text, registry)] == [old.run_id]
 
 
+def test_every_word_is_quoted_for_a_shell(registry):
+    spec = resolve(registry, method="pl", dataset="digits", seed=0)
+    odd = "0;touch x $(touch y) `touch z` 'q' \"q\" \n|&"
+    texts = dict.fromkeys(("dataset", "method", "backbone", "preset", "labels"), odd)
+    (found,) = commands([replace(spec, **texts, settings={odd: {odd: odd}}, overrides={odd: odd})], registry)
+    words = shlex.split(found.text)
+    assert words.count(odd) == 5
+    assert f"{odd}={odd}" in words
+    (found,) = commands([replace(spec, seed="0;touch x")], registry)
+    assert "0;touch x," in shlex.split(found.text)
+
+
 def test_what_can_not_be_asked_for_is_said(registry):
     spec = resolve(registry, method="pl", dataset="digits", seed=0)
     gone = replace(spec, settings={**spec.settings, "recipe": {**spec.settings["recipe"], "warmth": 1}})

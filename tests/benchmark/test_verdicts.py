@@ -154,7 +154,10 @@ def test_intervals_are_over_test_samples_too_where_predictions_are_stored():
         for run, each in zip(runs, held, strict=True)
     }
     found = judge(arms_of(read_facts(itertools.chain(*groups), REGISTRY), REGISTRY), ACCURACY)
-    facts = read_facts(itertools.chain(*groups), REGISTRY, lambda run: stored[run["run_id"]])
+    facts = [
+        replace(each, read_correct=lambda found=stored[each.run_id]: found)
+        for each in read_facts(itertools.chain(*groups), REGISTRY)
+    ]
     arms = arms_of(facts, REGISTRY)
     plain, both = found.pairs[0, 1], judge(arms, ACCURACY).pairs[0, 1]
     assert (plain.over_samples, both.over_samples) == (False, True)

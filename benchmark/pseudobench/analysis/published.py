@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from pseudobench.base.paths import instead_of_file
 from pseudobench.errors import BenchError
 
 FILE = Path("baselines") / "published.csv"
@@ -62,6 +63,9 @@ def find_published(given: str | None = None) -> Path:
 def read_published(path: Path) -> list[Published]:
     """The numbers of a file; raises unless each is whole."""
     names = [field.name for field in fields(Published)]
+    odd = instead_of_file(path)
+    if odd is not None:
+        raise BenchError(f"{path} is {odd}, not a CSV file")
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)

@@ -17,7 +17,7 @@ DEFAULT_RESULTS = "runs"
 
 def to_path(given: str | os.PathLike[str]) -> Path:
     """A path; for a URL, an object that works like one (a ``UPath``)."""
-    text = os.fspath(given)
+    text = _checked(given)
     if "://" not in text:
         return Path(text)
     try:
@@ -30,6 +30,21 @@ def to_path(given: str | os.PathLike[str]) -> Path:
     except Exception as error:
         raise BenchError(f"{text} can't be reached: {one_line(error)}") from None
     return cast("Path", found)
+
+
+def is_path_text(text: str) -> bool:
+    """Whether a text can be a path at all: it has no NUL character, and no half of a character."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+def _checked(given: str | os.PathLike[str]) -> str:
+    text = os.fspath(given)
+    if not is_path_text(text):
+        raise BenchError(f"{text!r} is no path: it holds a NUL character, or half of one")
+    return text
 
 
 def is_remote(path: Path) -> bool:
@@ -89,8 +104,17 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
+def check_output(path: Path) -> Path:
+    """A path that a file can be written to; raises where something stands that must not be replaced."""
+    odd = "a link" if not is_remote(path) and path.is_symlink() else instead_of_file(path)
+    if odd is not None:
+        raise BenchError(f"can't write {path}: it is {odd}")
+    return path
+
+
 def write_output(path: Path, content: bytes) -> None:
     """Write a file that the user asked for, its folder included; a failure is one clear line."""
+    check_output(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content)
@@ -105,9 +129,9 @@ def results_folder(given: str | os.PathLike[str] | None) -> Path:
 
 def data_folder(given: str | os.PathLike[str] | None) -> Path:
     """The folder of datasets: as given, or PSEUDOBENCH_DATA, or ``data``."""
-    folder = Path(given or os.environ.get("PSEUDOBENCH_DATA") or "data")
-    if folder.exists() and not folder.is_dir():
-        raise BenchError(f"--data-dir {folder}: a folder, and this is a file")
+    folder = Path(_checked(given or os.environ.get("PSEUDOBENCH_DATA") or "data"))
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise BenchError(f"the data folder {folder} is {instead_of_file(folder) or 'a file'}; name a folder")
     return folder
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -36,3 +38,12 @@ def without_surrogates(text: str) -> str:
 def shortened(text: str, most: int = 2000) -> str:
     """Text of at most ``most`` characters and a few: a longer one without its middle."""
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
+
+
+def in_texts(function: Callable[[str], str], value: Any) -> Any:
+    """A value of JSON with ``function`` applied to every text in it, keys included."""
+    if isinstance(value, str):
+        return function(value)
+    if isinstance(value, Mapping):
+        return {in_texts(function, key): in_texts(function, inner) for key, inner in value.items()}
+    return [in_texts(function, inner) for inner in value] if isinstance(value, list | tuple) else value

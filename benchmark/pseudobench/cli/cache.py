@@ -39,8 +39,10 @@ def parse_size(text: str) -> int:
     """The bytes of a size such as ``5GB``."""
     match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?B)?\s*", text.upper())
     try:
-        return int(float(match[1]) * _UNITS[match[2] or "B"]) if match else int(text)
-    except ValueError:
+        if match is None:
+            raise ValueError
+        return int(float(match[1]) * _UNITS[match[2] or "B"])
+    except (ValueError, OverflowError):
         raise BenchError(f"--prune {text}: a size, such as 500MB or 5GB, or 0 for everything") from None
 
 

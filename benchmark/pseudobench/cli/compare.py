@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, where_from
+from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, show_json, where_from
 from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
@@ -56,7 +56,7 @@ def command(
     """
     from pseudobench.analysis.comparisons import compare_records
     from pseudobench.analysis.run_facts import pick_columns
-    from pseudobench.output import console
+    from pseudobench.output import console, formats
     from pseudobench.output.sentences import sentences
     from pseudobench.output.summary_frames import comparison_frame
     from pseudobench.output.text_tables import comparison_grid
@@ -67,13 +67,12 @@ def command(
     records = read_records(results, where_from(dataset, labels, where))
     found = compare_records(records, methods, metric, registry, family)
     if format_ == "csv":
-        click.echo(comparison_frame(found).to_csv(index=False), nl=False)
+        click.echo(formats.to_csv(comparison_frame(found)), nl=False)
     elif format_ == "json":
-        click.echo(comparison_frame(found).to_json(orient="records", indent=1))
+        show_json(comparison_frame(found))
     else:
         show_grids([comparison_grid(found)], format_)
     if format_ in ("terminal", "markdown"):
-        bullet = "- " if format_ == "markdown" else ""
         console.say()
         for line in sentences(found):
-            console.say(bullet + line)
+            console.say(f"- {formats.escape_markdown(line)}" if format_ == "markdown" else line)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pseudobench.cli.showing import show_json
 from pseudobench.contracts.kinds import KINDS
 from pseudobench.contracts.parameters import Parameter, parameters, suggest
 from pseudobench.contracts.settings import GROUPS
@@ -59,7 +59,7 @@ def _rows(registry: Registry, kind: str) -> list[tuple[str, str, str]]:
 def _print_rows(rows: list[tuple[str, str, str, str]], as_json: bool, *, one_kind: bool) -> None:
     if as_json:
         names = ("kind", "name", "description", "plugin")
-        click.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=1))
+        show_json([dict(zip(names, row, strict=True)) for row in rows])
         return
     from pseudobench.output.console import show_table
 
@@ -88,7 +88,7 @@ def _described(entry: Entry) -> tuple[str, tuple[Parameter, ...], str, list[str]
 
 def _print_parameters(described: list[tuple[str, tuple[Parameter, ...], str, list[str]]], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([_as_json(*each) for each in described], indent=1))
+        show_json([_as_json(*each) for each in described])
         return
     from pseudobench.output.console import say, show_table
 

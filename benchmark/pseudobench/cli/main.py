@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
+import traceback
 import warnings
+from pathlib import Path
 from typing import Any
 
 import click
 
-from pseudobench.errors import BenchError, BenchWarning, Detached
+from pseudobench.base.paths import is_path_text
+from pseudobench.errors import BenchError, BenchWarning, Detached, one_line
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
 COMMANDS = {
@@ -45,6 +50,16 @@ class Bench(click.Group):
         self._ask_plugins()
         return super().get_command(ctx, name)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Click would take a reader that is gone for a failed run, and a file that ends too early for an interrupt."""
+        try:
+            return super().invoke(ctx)
+        except EOFError as error:
+            raise BenchError(f"a file ends too early: {one_line(error)}") from error
+        except BrokenPipeError:
+            _close_output()
+            ctx.exit(_PIPE)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without loading ours."""
         self._ask_plugins()
@@ -75,32 +90,92 @@ def cli() -> None:
     """Benchmark ways of choosing pseudo-labels for semi-supervised learning."""
 
 
+#: Set, an unexpected exception is shown whole.
+DEBUG = "PSEUDOBENCH_DEBUG"
+_INTERNAL = 70  # sysexits.h calls it EX_SOFTWARE
+_PIPE = 141  # as shells say of a command whose reader is gone
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Run ``bench``. Exit codes: 0 all done, 1 some run failed, 2 what was asked for can't be."""
+    """Run ``bench``. Exit codes: 0 all done, 1 some run failed, 2 what was asked for can't be, 70 a mistake of ours."""
+    _prepare_output()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         warnings.simplefilter("always", BenchWarning)
-        sys.exit(_exit_code(arguments))
+        code = _exit_code(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(code)
 
 
-def _exit_code(arguments: list[str] | None) -> int:
+def _prepare_output() -> None:
+    """Streams that are closed lead nowhere; characters that an encoding lacks are written as escapes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _exit_code(arguments: list[str]) -> int:
     try:
+        if not all(map(is_path_text, arguments)):
+            raise BenchError("an argument holds a NUL character, or half of one; no name and no path can")
         code = cli.main(arguments, prog_name="bench", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        _fail("stopped; finished runs are kept, and the same command goes on with the rest")
-        return 130
+        sys.stdout.flush()
     except Detached as left:
         from pseudobench.output.console import say
 
         say(str(left))
         return 0
-    except BenchError as error:
-        _fail(str(error))
-        return 2
+    except (Exception, KeyboardInterrupt) as error:
+        code, text = _explained(error)
+        if code == _INTERNAL and os.environ.get(DEBUG):
+            raise
+        if isinstance(error, OSError):
+            _close_output()
+        if text:
+            _fail(text)
     return code if isinstance(code, int) else 0
+
+
+def _explained(error: BaseException) -> tuple[int, str]:
+    """The exit code that an error gives, and what to say of it."""
+    match error:
+        case click.Abort() | KeyboardInterrupt():
+            return 130, "stopped; finished runs are kept, and the same command goes on with the rest"
+        case BenchError():
+            return 2, str(error)
+        case BrokenPipeError():  # whoever read the output has seen enough
+            return _PIPE, ""
+        case OSError():  # of a file or folder that was named, or of a disk that is full
+            return 2, f"{error.filename or 'the output'}: {error.strerror or error}"
+        case click.ClickException():
+            return 2, _usage(error)
+    return _INTERNAL, _internal(error)
+
+
+def _usage(error: click.ClickException) -> str:
+    """A mistake in the command line in one line; where a subcommand is missing, the help."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":  # which click has since 8.2
+        error.show()
+        return ""
+    return error.format_message() + (f" (see `{context.command_path} --help`)" if context else "")
+
+
+def _close_output() -> None:
+    """Let standard output lead nowhere if it can't be written to: Python would try again, and complain, at its end."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _internal(error: BaseException) -> str:
+    """An exception that nobody expected as one line, with the last line of our own that it passed."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "pseudobench" in frame.filename] or list(frames)
+    place = f"{Path(own[-1].filename).name}:{own[-1].lineno}"
+    return f"internal error: {type(error).__name__}: {error} (at {place}); please report it ({DEBUG}=1 shows more)"
 
 
 def _fail(text: str) -> None:

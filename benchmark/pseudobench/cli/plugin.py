@@ -99,7 +99,7 @@ def _components(module: str) -> tuple[list[Entry], Registry, ModuleType]:
         plugin = import_plugin(module)
     except BenchError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(last.filename).name}:{last.lineno}"
         raise BenchError(f"{module} can't be imported: {one_line(error)} ({place})") from None
@@ -111,4 +111,6 @@ def _components(module: str) -> tuple[list[Entry], Registry, ModuleType]:
     registry = build_registry(plugins)
     if plugins.infos[name].error:
         raise PluginError(f"{module}: {plugins.infos[name].error}")
+    if not plugins.infos[name].hooks:
+        raise BenchError(f"{module} is no plugin: no function in it is marked with @hookimpl and named as a hook is")
     return [entry for entry in registry if entry.plugin == name], registry, plugin

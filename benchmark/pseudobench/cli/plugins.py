@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
+from pseudobench.cli.showing import show_json
 from pseudobench.registry.components import installed
 
 
@@ -29,7 +28,7 @@ def command(as_json: bool, check: bool) -> int:
         for info in plugins.infos.values()
     ]
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        show_json(rows)
     else:
         from pseudobench.output.console import show_table
 

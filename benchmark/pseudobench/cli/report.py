@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pseudobench.base.paths import to_path, write_output
+from pseudobench.base.paths import check_output, to_path, write_output
 from pseudobench.cli.showing import filter_options, read_records, where_from
 from pseudobench.errors import BenchError
 from pseudobench.experiments.parsing import parse_names
@@ -41,6 +41,7 @@ def command(
     path = to_path(output)
     if path.is_dir():
         raise BenchError(f"-o {output} is a folder; name the file, such as {path / 'report.html'}")
+    check_output(path)
     _, registry = installed()
     with console.working("reading records"):
         from pseudobench.analysis.run_facts import pick_columns

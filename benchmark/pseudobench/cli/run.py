@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pseudobench.api import runner_config
+from pseudobench.cli.showing import show_json
 from pseudobench.contracts.parameters import checked, parameters
 from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
@@ -183,7 +183,7 @@ def command(
     if as_json:
         from pseudobench.analysis.dataframe import frame
 
-        click.echo(json.dumps(json.loads(frame(runs, registry).to_json(orient="records")), indent=1))
+        show_json(frame(runs, registry))
     else:
         from pseudobench.cli.table import show_summary
 

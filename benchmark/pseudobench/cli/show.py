@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from pseudobench.base.paths import results_folder
+from pseudobench.cli.showing import show_json
 from pseudobench.contracts.columns import headline
 
 
@@ -23,7 +23,7 @@ def command(run: str, results: str | None, as_json: bool) -> None:
 
     record = Store(results_folder(results)).find(run)
     if as_json:
-        click.echo(json.dumps(record, indent=1))
+        show_json(record)
         return
     console.say(f"{record['run_id']}: {record['status']}, {record['seconds']:.1f} s")
     if record["error"]:
@@ -49,12 +49,13 @@ def describe(record: Mapping[str, Any]) -> list[str]:
     """Spec, split and environment of a record, in a few lines."""
     spec, split, environment = record["spec"], record["split"], record["environment"]
     stages = ", ".join(f"{stage} {name}" for stage, name in spec["stages"].items()) or "labels only"
-    source = environment["source"] or {}
+    source, versions = environment.get("source") or {}, environment.get("versions") or {}
     lines = [
         f"method {spec['method']}: {stages}",
         f"{spec['dataset']}, {spec['labels']} labels, seed {spec['seed']}, {spec['backbone']}, preset {spec['preset']}",
         f"split: {split['labeled']} to train on, {split['calibration']} for calibration, "
-        f"{split['unlabeled']} unlabeled, {split['test']} for testing (sha256 {split['sha256'][:16]})",
+        f"{split.get('unlabeled', '?')} unlabeled, {split.get('test', '?')} for testing "
+        f"(sha256 {split['sha256'][:16]})",
     ]
     for group, values in spec["settings"].items():
         lines.append(f"{group}: " + ", ".join(f"{name}={value}" for name, value in values.items()))
@@ -63,8 +64,9 @@ def describe(record: Mapping[str, Any]) -> list[str]:
         trained, reused, saved = (sum(each[key] for each in work) for key in ("trained", "reused", "saved_seconds"))
         lines.append(f"networks: {trained} trained, {reused} reused, which saved {saved:.0f} s")
     lines.append(
-        f"{environment['device']} ({environment['device_name']}), {environment['threads']} threads, "
-        f"torch {environment['versions']['torch']}, pseudobench {environment['versions']['pseudobench']} "
+        f"{environment.get('device', '?')} ({environment.get('device_name', '?')}), "
+        f"{environment.get('threads', '?')} threads, "
+        f"torch {versions.get('torch', '?')}, pseudobench {versions.get('pseudobench', '?')} "
         f"{str(source.get('revision', ''))[:12]}{' with changes' if source.get('changed') else ''}"
     )
     return lines
@@ -72,12 +74,12 @@ def describe(record: Mapping[str, Any]) -> list[str]:
 
 def row(round_: Mapping[str, Any]) -> list[str]:
     """One round as the texts of a table's row."""
-    test, selection = round_["test"], round_["selection"] or {}
+    test, selection = round_["test"], round_.get("selection") or {}
     return [
         str(round_["round"]),
         _text(headline(round_)[1], 100, 2),
-        _text(test["nll"], 1, 3),
-        _text(test["ece"], 100, 2),
+        _text(test.get("nll"), 1, 3),
+        _text(test.get("ece"), 100, 2),
         _text(selection.get("positives"), 1, 0),
         _text(selection.get("positive_precision"), 100, 2),
         _text(selection.get("negatives"), 1, 0),

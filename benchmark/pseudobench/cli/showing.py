@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,13 @@ def read_records(folders: Sequence[str], where: Mapping[str, Sequence[str]]) -> 
     from pseudobench.storage.records import Store, records_of
 
     return matching(records_of(Store(results_folder(folder)) for folder in folders or (None,)), where)
+
+
+def show_json(value: Any) -> None:
+    """Print plain values, or a data frame by rows, as JSON without control characters, the last of ASCII included."""
+    if hasattr(value, "to_json"):
+        value = json.loads(value.to_json(orient="records"))
+    click.echo(json.dumps(value, indent=1).replace("\x7f", "\\u007f"))
 
 
 def show_grids(grids: Sequence[Grid], format_: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, where_from
+from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, show_json, where_from
 from pseudobench.experiments.parsing import parse_names
 from pseudobench.registry.components import installed
 
@@ -103,6 +103,7 @@ def show_summary(
     from pseudobench.analysis.published import beside
     from pseudobench.analysis.run_facts import judged_by, pick_columns
     from pseudobench.output import console
+    from pseudobench.output.formats import to_csv
     from pseudobench.output.summary_frames import table_frame
     from pseudobench.output.text_tables import published_grid, table_grid
 
@@ -116,11 +117,11 @@ def show_summary(
     places = {(run.place.dataset, str(run.place.labels)) for run in shown}
     near = None if published is None else beside(published, places, (column.name for column in columns))
     if format_ == "csv":
-        click.echo(table_frame(table).to_csv(index=False), nl=False)
+        click.echo(to_csv(table_frame(table)), nl=False)
     elif format_ == "json":
         ours = json.loads(table_frame(table).to_json(orient="records"))
         both = ours if near is None else {"runs": ours, "published": [asdict(each) for each in near]}
-        click.echo(json.dumps(both, indent=1))
+        show_json(both)
     else:
         grid = table_grid(table, "*" if format_ == "terminal" else "Bold")
         show_grids([grid] if near is None else [grid, published_grid(near)], format_)
@@ -159,6 +160,7 @@ def show_runs(
     """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
     from pseudobench.analysis.dataframe import ABOUT, frame
     from pseudobench.analysis.run_facts import column_name, judged_by, pick_columns
+    from pseudobench.output.formats import to_csv
     from pseudobench.output.text_tables import runs_grid
 
     shown = [run for run in runs if methods is None or run.spec["method"] in methods]
@@ -167,7 +169,9 @@ def show_runs(
         raw = frame(shown, registry)
         if names:
             raw = raw[list(dict.fromkeys([*ABOUT, *(column_name(column.name) for column in columns)]))]
-        text = raw.to_csv(index=False) if format_ == "csv" else raw.to_json(orient="records", indent=1) + "\n"
-        click.echo(text, nl=False)
+        if format_ == "json":
+            show_json(raw)
+        else:
+            click.echo(to_csv(raw), nl=False)
     else:
         show_grids([runs_grid(shown, columns)], format_)

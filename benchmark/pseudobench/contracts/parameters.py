@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pseudobench.errors import BenchError
 
@@ -90,9 +93,11 @@ class Parameter:
         if isinstance(value, bool):
             raise TypeError
         if self.kind == "int":
-            number = float(value)
+            number = value if isinstance(value, int) else float(value)
             return int(number) if number == int(number) else _no()
-        return float(value) if self.kind == "float" else str(value)
+        if self.kind == "float":
+            return float(value)
+        return str(value) if isinstance(value, str | int | float) else _no()
 
     def _inside(self, value: Value) -> bool:
         if self.choices and value is not None:
@@ -111,21 +116,36 @@ def _no() -> Value:
     raise ValueError
 
 
+@cache
 def parameters(component: Any) -> tuple[Parameter, ...]:
     """The parameters that a component class (a frozen dataclass) declares."""
     found = []
     for each in fields(component):
-        annotation = each.type if isinstance(each.type, str) else getattr(each.type, "__name__", str(each.type))
-        words = annotation.replace("|", " ").split()
-        kind = next((word for word in words if word in ("bool", "int", "float", "str")), None)
-        if kind is None or "meaning" not in each.metadata:
+        kinds = _types(component, each)
+        named = [kind.__name__ for kind in kinds if kind in (bool, int, float, str)]
+        if len(named) != 1 or set(kinds) - {bool, int, float, str, NoneType} or "meaning" not in each.metadata:
             raise BenchError(
                 f"{component.__name__}.{each.name}: a parameter is declared as "
                 f"`{each.name}: float = param(0.5, 'what it means')`"
             )
         default: Any = each.default
-        found.append(Parameter(each.name, kind, "None" in words, default, **each.metadata))
+        found.append(Parameter(each.name, named[0], NoneType in kinds, default, **each.metadata))
     return tuple(found)
+
+
+def _types(component: type, each: Field[Any]) -> tuple[Any, ...]:
+    """The types that a field's annotation allows; none if it means nothing where it is written.
+
+    One annotation at a time: those of class variables may name what was imported for type checking alone.
+    """
+    owners = [base for base in component.__mro__ if vars(base).get("__dataclass_fields__", {}).get(each.name) is each]
+    module = sys.modules.get(owners[-1].__module__)
+    alone = type("Alone", (), {"__annotations__": {each.name: each.type}})
+    try:
+        hint = get_type_hints(alone, {} if module is None else vars(module))[each.name]
+    except Exception:
+        return ()
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def defaults(component: Any) -> dict[str, Value]:
@@ -154,9 +174,14 @@ def checked(owner: str, component: Any, values: Mapping[str, Value]) -> dict[str
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the nearest known one, or all of them."""
+    """The end of an error about an unknown name: the known one that is near, or some of all."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
+    near = difflib.get_close_matches(name[:100], names, n=1, cutoff=_NEAR)
     if near:
         return f"; did you mean {near[0]!r}?"
-    return f"; known: {', '.join(names)}" if names else "; there is none"
+    more = f" and {len(names) - _LISTED} more: see `bench list`" if len(names) > _LISTED else ""
+    return f"; known: {', '.join(names[:_LISTED])}{more}" if names else "; there is none"
+
+
+#: How alike two names are from 0 to 1 for one to be suggested for the other, and how many names an error lists.
+_NEAR, _LISTED = 0.7, 12

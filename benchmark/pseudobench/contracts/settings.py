@@ -28,9 +28,11 @@ class Recipe:
     """How each network is trained."""
 
     name: ClassVar[str] = "recipe"
-    epochs: int = param(20, "epochs of each training", low=1)
-    steps: int | None = param(50, "steps in an epoch, whatever the number of samples; none: one pass over them", low=1)
-    batch_size: int = param(64, "samples in a step", low=1)
+    epochs: int = param(20, "epochs of each training", low=1, high=1_000_000)
+    steps: int | None = param(
+        50, "steps in an epoch, whatever the number of samples; none: one pass over them", low=1, high=1_000_000
+    )
+    batch_size: int = param(64, "samples in a step", low=1, high=1_000_000)
     lr: float = param(0.1, "learning rate of SGD with Nesterov momentum", low=0, exclusive=True)
     momentum: float = param(0.9, "momentum", low=0, high=1)
     weight_decay: float = param(5e-4, "weight decay, on weights but not on biases and norms", low=0)
@@ -45,6 +47,7 @@ class Recipe:
         None,
         "threads of torch on the CPU; none: all cores, and the last bits then depend on their number",
         low=1,
+        high=1024,
     )
     precision: str = param(
         "float32",
@@ -69,7 +72,7 @@ class Network:
     weights: str | None = param(
         None, "timm: timm's pretrained ones; or a .safetensors or .pth file; or package:NAME that has one", added=True
     )
-    image_size: int | None = param(None, "side in pixels that images are upsampled to", low=8, added=True)
+    image_size: int | None = param(None, "side in pixels that images are upsampled to", low=8, high=4096, added=True)
     stem: str = param(
         "auto",
         "small: for images of 32 pixels; original: as timm has it; auto: small up to 64 pixels if there are no weights",
@@ -83,7 +86,7 @@ class Loop:
     """Algorithm 2's loop over rounds."""
 
     name: ClassVar[str] = "loop"
-    rounds: int = param(5, "rounds of pseudo-labeling at most, after the first training", low=0)
+    rounds: int = param(5, "rounds of pseudo-labeling at most, after the first training", low=0, high=10_000)
     settle: float | None = param(
         0.01,
         "stop when at most this share of the positive labels differs from the last round's; none: never stop early",
@@ -113,7 +116,7 @@ class Calibration:
         choices=("held-out", "train", "cross"),
     )
     fraction: float = param(0.2, "share of the labels that held-out calibration takes", low=0, high=1, exclusive=True)
-    folds: int = param(5, "folds of cross calibration; each costs one more training a round", low=2)
+    folds: int = param(5, "folds of cross calibration; each costs one more training a round", low=2, high=10_000)
 
 
 #: Settings that are not a component's: their group, and what declares its parameters.

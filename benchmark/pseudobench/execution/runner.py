@@ -25,7 +25,7 @@ from pseudobench.experiments.splits import split_for
 from pseudobench.registry.components import Registry
 from pseudobench.registry.plugins import Plugins
 from pseudobench.storage.cache import Cache
-from pseudobench.storage.records import Store
+from pseudobench.storage.records import Store, StoredRecord
 
 if TYPE_CHECKING:
     import torch
@@ -57,12 +57,12 @@ class Runner:
 
     def run(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         """The records of ``specs``: stored ones where finished, else by running."""
-        self.store.prepare()
         with restored():
             return self._run_all(specs)
 
     def _run_all(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         device = pick_device(self.config.device)
+        self.store.prepare()
         set_up(device, self.config.threads)
         stored = {} if self.config.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
         finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}
@@ -78,7 +78,8 @@ class Runner:
         else:
             records = self._elsewhere(executor, waiting, datasets, device) if waiting else {}
         self.listener.experiment_finished()
-        return [finished.get(spec.run_id) or records[spec.run_id] for spec in specs]
+        found = (finished.get(spec.run_id) or records[spec.run_id] for spec in specs)
+        return [StoredRecord(record, self.store.folder) for record in found]
 
     def _in_turn(
         self, specs: Sequence[RunSpec], datasets: Mapping[str, Dataset], device: torch.device

@@ -8,9 +8,12 @@ from pathlib import Path
 
 from pseudobench.contracts.parameters import Value
 from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.errors import BenchError
 from pseudobench.experiments.resolving import check_settings, resolve
 from pseudobench.experiments.weights_files import find_weights, identify
 from pseudobench.registry.components import Registry
+
+_MOST_RUNS = 100_000
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,10 @@ class Experiment:
             return list({spec.run_id: spec for arm in self.arms for spec in arm.specs(registry)}.values())
         methods = self.methods or tuple(registry.defaults("methods"))
         check_settings(registry, list(methods), self.settings)
+        datasets = self.datasets or tuple(registry.defaults("datasets")[:1])
+        count = len(methods) * len(datasets) * len(self.labels or (None,)) * len(self.seeds)
+        if count > _MOST_RUNS:
+            raise BenchError(f"{count} runs are more than one command can ask for: at most {_MOST_RUNS}")
         settings = dict(self.settings)
         if self._weights is not None:
             settings["network.weights"] = identify(self._weights)
@@ -51,7 +58,7 @@ class Experiment:
                 settings=settings,
                 fingerprints=fingerprints,
             )
-            for dataset in self.datasets or registry.defaults("datasets")[:1]
+            for dataset in datasets
             for labels in self.labels or (None,)
             for seed in self.seeds
             for method in methods

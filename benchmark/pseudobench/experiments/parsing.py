@@ -6,41 +6,49 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from pseudobench.base.paths import instead_of_file, is_path_text
 from pseudobench.contracts.parameters import Value, suggest
-from pseudobench.errors import BenchError
+from pseudobench.errors import BenchError, one_line
 from pseudobench.experiments.experiment import Experiment
+
+#: Seeds that a command may ask for: more can't be meant.
+_MOST_SEEDS = 10_000
 
 
 def parse_seeds(text: str | int | Sequence[int]) -> tuple[int, ...]:
     """``3`` is seeds 0, 1, 2; ``5-9`` and ``0,4,7`` name them; ``7,`` is seed 7 alone."""
     if isinstance(text, int):
         return parse_seeds(str(text))
+    seeds: Sequence[int]
     if not isinstance(text, str):
-        seeds = tuple(text)
-    elif re.fullmatch(r"\d+", text):
-        seeds = tuple(range(int(text)))
-    elif match := re.fullmatch(r"(\d+)-(\d+)", text):
-        seeds = tuple(range(int(match[1]), int(match[2]) + 1))
-    elif re.fullmatch(r"\d+(,\d+)*,?", text):
+        seeds = tuple(islice(text, _MOST_SEEDS + 1))
+    elif re.fullmatch(r"\d{1,20}", text):
+        seeds = range(int(text))
+    elif match := re.fullmatch(r"(\d{1,20})-(\d{1,20})", text):
+        seeds = range(int(match[1]), int(match[2]) + 1)
+    elif re.fullmatch(r"\d{1,20}(,\d{1,20})*,?", text):
         seeds = tuple(int(part) for part in text.split(",") if part)
     else:
         raise BenchError(f"seeds {text!r}: give a count (3), a range (5-9) or a list (0,4,7)")
-    if not seeds or any(not _whole(seed) for seed in seeds) or len(set(seeds)) != len(seeds):
-        raise BenchError(f"seeds {text!r}: at least one, each once, whole and not negative")
-    return seeds
+    if len(seeds[: _MOST_SEEDS + 1]) > _MOST_SEEDS:
+        raise BenchError(f"seeds {text!r}: at most {_MOST_SEEDS} at a time")
+    if not seeds or any(not _is_seed(seed) for seed in seeds) or len(set(seeds)) != len(seeds):
+        raise BenchError(f"seeds {text!r}: at least one, each once, whole, not negative and below 2^64")
+    return tuple(seeds)
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64
 
 
 def parse_names(value: str | Sequence[str], what: str) -> tuple[str, ...]:
     """Names from ``a,b`` or a list of them, each once."""
     parts = value.split(",") if isinstance(value, str) else list(value)
-    names = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+    names = [part.strip() for part in parts if isinstance(part, str) and part.strip() and is_path_text(part)]
     if not names or len(names) < len([part for part in parts if part != ""]):
         raise BenchError(f"{what} {value!r}: names, separated by commas")
     return tuple(dict.fromkeys(names))
@@ -71,16 +79,19 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Value]:
 
 def read_file(path: Path) -> dict[str, Any]:
     """The keys of an experiment file: those of the command line, a table ``[set]`` of settings, and ``[[arms]]``."""
+    odd = instead_of_file(path)
+    if odd not in (None, "a pipe"):  # a shell's <(command) is one
+        raise BenchError(f"{path} is {odd}, not a TOML file")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BenchError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BenchError(f"{path} is not a TOML file: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise BenchError(f"{path} is not a TOML file: {one_line(error)}") from None
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not is_path_text(value):
         raise TypeError
     return value
 

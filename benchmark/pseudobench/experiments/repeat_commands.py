@@ -31,13 +31,13 @@ def commands(specs: Iterable[RunSpec], registry: Registry) -> list[Command]:
     for spec in specs:
         same = {key: value for key, value in asdict(spec).items() if key != "seed"}
         alike.setdefault(json.dumps(same, sort_keys=True), []).append(spec)
-    found: dict[tuple[str, str, str], list[str]] = {}
+    found: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
     for runs in alike.values():
         settings, problem = _settings(runs[0], registry)
         key = (_shared(runs[0], settings), seeds_text(run.seed for run in runs), problem)
         found.setdefault(key, []).append(runs[0].method)
     return [
-        Command(f"bench run --methods {shlex.quote(','.join(methods))} --seeds {seeds} {shared}", problem)
+        Command(shlex.join(["bench", "run", "--methods", ",".join(methods), "--seeds", seeds, *shared]), problem)
         for (shared, seeds, problem), methods in found.items()
     ]
 
@@ -74,8 +74,8 @@ def _resolved(spec: RunSpec, settings: Mapping[str, Value], registry: Registry) 
     )
 
 
-def _shared(spec: RunSpec, settings: Mapping[str, Value]) -> str:
-    """The options other than methods and seeds, as one text."""
+def _shared(spec: RunSpec, settings: Mapping[str, Value]) -> tuple[str, ...]:
+    """The words of the options that do not depend on method and seed."""
     words = ["--dataset", spec.dataset, "--labels", str(spec.labels)]
     words += ["--backbone", spec.backbone, "--preset", spec.preset]
     words += ["--validation"] if spec.evaluates_on == "validation" else []
@@ -84,7 +84,7 @@ def _shared(spec: RunSpec, settings: Mapping[str, Value]) -> str:
         if key == SHORT["weights"]:
             text = text.partition(" sha256:")[0]  # the record adds the hash of the file
         words += [_FLAGS[key], text] if key in _FLAGS else ["--set", f"{key}={text}"]
-    return shlex.join(words)
+    return tuple(words)
 
 
 def seeds_text(seeds: Iterable[int]) -> str:

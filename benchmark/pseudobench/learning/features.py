@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pseudobench.contracts.datasets import Dataset
     from pseudobench.contracts.run_spec import RunSpec
     from pseudobench.registry.components import Registry
-    from pseudobench.storage.cache import Cache, Kept
+    from pseudobench.storage.cache import Cache
+    from pseudobench.storage.cache_files import Kept
 
 
 def with_features(

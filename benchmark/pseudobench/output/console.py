@@ -1,4 +1,7 @@
-"""What people see in the terminal. Rich is used here and in progress.py, and nowhere else."""
+"""What people see in the terminal. Rich is used here and in progress.py, and nowhere else.
+
+All text is shown as it is: neither markup nor emoji codes nor control characters in it have an effect.
+"""
 
 from __future__ import annotations
 
@@ -10,38 +13,58 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.progress import track as rich_track
 from rich.table import Table as RichTable
+from rich.text import Text
+
+from pseudobench.base.text import shortened, visible
 
 if TYPE_CHECKING:
     from pseudobench.output.text_tables import Grid
 
 Item = TypeVar("Item")
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+class _Console(Console):
+    """A console that leaves a reader who is gone to the command line, as `print` does."""
+
+    def on_broken_pipe(self) -> None:
+        """Rich would end the process here, with the exit code of a run that failed."""
+        raise BrokenPipeError
+
+
+out = _Console(highlight=False, markup=False, emoji=False)
+err = _Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Text that is shown as it is, with what is invisible in it as escapes."""
+    return Text(visible(text), style)
 
 
 def say(text: str = "") -> None:
     """A line of output."""
-    out.print(escape(text), soft_wrap=True)
+    out.print(plain(text), soft_wrap=True)
 
 
 def note(text: str) -> None:
     """A line beside the output: progress, warnings."""
-    err.print(escape(text), soft_wrap=True)
+    err.print(plain(text), soft_wrap=True)
 
 
 def warn(text: str) -> None:
     """Something the user should know."""
-    err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+    _tell("warning:", "yellow", text)
 
 
 def fail(text: str) -> None:
     """Why nothing more will happen, in one line."""
-    err.print(f"[red]error:[/red] {escape(text)}", soft_wrap=True)
+    _tell("error:", "red", text)
+
+
+def _tell(word: str, style: str, text: str) -> None:
+    err.print(Text.assemble((word, style), " ", plain(shortened(" ".join(text.split())))), soft_wrap=True)
 
 
 def show_table(
@@ -59,7 +82,8 @@ def show_table(
     if title:
         say(title)
     # A pipe has no width: nothing is cut or folded there.
-    target = out if out.is_terminal else Console(file=sys.stdout, width=max(250, out.width), highlight=False)
+    width = max(250, out.width)
+    target = out if out.is_terminal else _Console(file=sys.stdout, width=width, highlight=False, emoji=False)
     for table in _tables(header, rows, numbers_from, target.width, bold):
         target.print(table)
 
@@ -77,7 +101,7 @@ def picture_of_grid(grid: Grid) -> str:
     measure = Console(width=10_000)
     width = measure.measure(table).maximum
     console = Console(file=io.StringIO(), record=True, width=width, highlight=False, legacy_windows=False)
-    console.print(escape(grid.caption))
+    console.print(plain(grid.caption))
     console.print(table)
     picture = console.export_svg(title="bench table")
     return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)  # rich would have a font fetched
@@ -104,18 +128,17 @@ def _tables(
         table = RichTable()
         for place in part:
             if place < start:
-                table.add_column(escape(header[place]), no_wrap=numbers_from is not None)
+                table.add_column(plain(header[place]), no_wrap=numbers_from is not None)
             else:
-                table.add_column(escape(header[place]), justify="right", no_wrap=True)
+                table.add_column(plain(header[place]), justify="right", no_wrap=True)
         for number, row in enumerate(rows):
-            cells = {place: escape(row[place]) for place in part}
-            table.add_row(*(f"[bold]{cell}[/]" if (number, place) in bold else cell for place, cell in cells.items()))
+            table.add_row(*(plain(row[place], "bold" if (number, place) in bold else "") for place in part))
         yield table
 
 
 def _parts(header: Sequence[str], rows: Sequence[Sequence[str]], start: int, width: int) -> list[list[int]]:
     """Columns in groups that fit into ``width``: the first ``start`` in each, the others in turn."""
-    needs = [max(len(row[place]) for row in (header, *rows)) + 3 for place in range(len(header))]
+    needs = [max(len(visible(row[place])) for row in (header, *rows)) + 3 for place in range(len(header))]
     keys = list(range(start))
     parts: list[list[int]] = [keys]
     for place in range(start, len(header)):
@@ -132,7 +155,7 @@ def working(text: str) -> Iterator[None]:
     if not err.is_terminal:
         yield
         return
-    with err.status(escape(text)):
+    with err.status(plain(text)):
         yield
 
 
@@ -153,12 +176,12 @@ def working_on(text: str) -> Iterator[Callable[[str, int, int | None], None]]:
         yield tell
         return
     with Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=err, transient=True
+        TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), console=err, transient=True
     ) as bar:
-        task = bar.add_task(escape(text), total=None)
-        yield lambda activity, done, total: bar.update(task, description=escape(activity), completed=done, total=total)
+        task = bar.add_task(visible(text), total=None)
+        yield lambda activity, done, total: bar.update(task, description=visible(activity), completed=done, total=total)
 
 
 def track(items: Sequence[Item], text: str) -> Iterator[Item]:
     """Go through ``items`` with a bar; in a terminal only."""
-    yield from rich_track(items, escape(text), console=err, transient=True, disable=not err.is_terminal)
+    yield from rich_track(items, visible(text), console=err, transient=True, disable=not err.is_terminal)

@@ -1,24 +1,44 @@
-"""Grids as text: Markdown, LaTeX and HTML. The terminal's is in console.py."""
+"""Grids as text: Markdown, LaTeX and HTML; data frames as CSV. The terminal's is in console.py.
+
+Text comes out as it is, whatever it holds: no format takes it for markup, and no spreadsheet for a formula.
+"""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
+from pseudobench.base.text import visible
 from pseudobench.output.text_tables import Grid, Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MARKDOWN = str.maketrans(
+    {**{sign: f"\\{sign}" for sign in "\\`*[]|"}, "&": "&amp;", "<": "&lt;", ">": "&gt;", "~": "&#126;"}
+)
+#: An underscore that may begin or end an emphasis: between letters it never does.
+_EMPHASIS = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is: no HTML, emphasis, code, cell or link."""
+    plain = _EMPHASIS.sub(r"\\_", visible(text).translate(_MARKDOWN))
+    return plain.replace("://", "&#58;//").replace("www.", "www&#46;")
 
 
 def to_markdown(grid: Grid) -> str:
     """A Markdown table below its caption."""
 
     def shown(cell: Shown) -> str:
-        text = cell.text.replace("|", "\\|")
+        text = escape_markdown(cell.text)
         return {"best": f"**{text}**", "": text}[cell.mark]
 
     aligns = ["---"] * grid.keys + ["---:"] * (len(grid.header) - grid.keys)
-    lines = [grid.flat_header, aligns, *([shown(cell) for cell in row] for row in grid.rows)]
-    above = f"{grid.caption}\n\n" if grid.caption else ""
+    lines = [[*map(escape_markdown, grid.flat_header)], aligns, *([shown(cell) for cell in row] for row in grid.rows)]
+    above = f"{escape_markdown(grid.caption)}\n\n" if grid.caption else ""
     return above + "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
@@ -32,6 +52,7 @@ _LATEX = {
     "\N{MINUS SIGN}": "$-$",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    **{sign: f"{{{sign}}}" for sign in "[]*"},  # after the end of a row they would be an option of it
 }
 
 
@@ -41,7 +62,7 @@ _MINUS = re.compile(r"(?<!\S)-(?=\d)")
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it is."""
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+    return "".join(_LATEX.get(sign, sign) for sign in visible(text))
 
 
 def to_latex(grid: Grid) -> str:
@@ -89,23 +110,47 @@ def to_html(grids: Sequence[Grid]) -> str:
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{tables}\n</body></html>\n'
 
 
+def _html(text: str) -> str:
+    return html.escape(visible(text))
+
+
 def _html_table(grid: Grid) -> str:
     def shown(place: int, cell: Shown) -> str:
-        text = html.escape(cell.text)
+        text = _html(cell.text)
         marked = {"best": f"<b>{text}</b>", "": text}[cell.mark]
         return f'<td class="n">{marked}</td>' if place >= grid.keys else f"<td>{marked}</td>"
 
-    lines = ["<table>", f"<caption>{html.escape(grid.caption)}</caption>", "<thead>"]
+    lines = ["<table>", f"<caption>{_html(grid.caption)}</caption>", "<thead>"]
     if grid.groups:
-        over = "".join(f'<th colspan="{width}">{html.escape(group)}</th>' for group, width in grid.spans)
+        over = "".join(f'<th colspan="{width}">{_html(group)}</th>' for group, width in grid.spans)
         lines.append(f"<tr>{over}</tr>")
     names = "".join(
-        f'<th class="n">{html.escape(name)}</th>' if place >= grid.keys else f"<th>{html.escape(name)}</th>"
+        f'<th class="n">{_html(name)}</th>' if place >= grid.keys else f"<th>{_html(name)}</th>"
         for place, name in enumerate(grid.header)
     )
     lines += [f"<tr>{names}</tr>", "</thead>", "<tbody>"]
     lines += [f"<tr>{''.join(shown(place, cell) for place, cell in enumerate(row))}</tr>" for row in grid.rows]
     return "\n".join([*lines, "</tbody>", "</table>"])
+
+
+def to_csv(frame: pd.DataFrame) -> str:
+    """A data frame as CSV. A spreadsheet takes a cell that begins with a sign for a formula: an apostrophe stops it."""
+    return frame.map(_csv_cell).rename(columns=_csv_cell).to_csv(index=False)
+
+
+def _csv_cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return f"'{text}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 TEXTS: dict[str, Callable[[Grid], str]] = {"markdown": to_markdown, "latex": to_latex}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from pseudobench.base.text import visible
 from pseudobench.contracts.columns import headline
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.events import Progress as Shown
-from pseudobench.output.console import err, note
+from pseudobench.output.console import err, note, plain
 
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec
@@ -87,9 +87,9 @@ class LiveProgress(Listener):
 
     def __init__(self) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=err,
@@ -126,10 +126,12 @@ class LiveProgress(Listener):
     def run_started(self, spec: RunSpec) -> None:
         """Add a bar for the run."""
         name = f"{spec.dataset} {spec.labels} {spec.method} seed {spec.seed}"
-        self._current[spec.run_id] = self._progress.add_task(escape(name), total=1.0, note="")
+        self._current[spec.run_id] = self._progress.add_task(visible(name), total=1.0, note="")
 
     def epoch_finished(self, spec: RunSpec, progress: Shown) -> None:
         """Move the run's bar and the bar of all runs."""
+        if spec.run_id not in self._current:  # said after the run's end, by another process
+            return
         last = self._last.get(spec.run_id, "")
         now = f"round {progress.round}/{progress.rounds} epoch {progress.epoch}/{progress.epochs}{last}"
         self._progress.update(self._current[spec.run_id], completed=progress.share, note=now)
@@ -144,7 +146,7 @@ class LiveProgress(Listener):
         if spec.run_id in self._current:
             self._progress.remove_task(self._current.pop(spec.run_id))
         self._move(spec, 1.0)
-        self._progress.console.print(escape(f"{spec.run_id}: {_outcome(record)}"))
+        self._progress.console.print(plain(f"{spec.run_id}: {_outcome(record)}"))
 
     def _move(self, spec: RunSpec, share: float) -> None:
         """Move the bar of all runs, given that ``share`` (0 to 1) of this run is done."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pseudobench.contracts.values import Selection
 from pseudobench.rounds.algorithm import Round
 from pseudobench.rounds.cache_keys import run_key
-from pseudobench.storage.cache import Cache, Kept
+from pseudobench.storage.cache import Cache
+from pseudobench.storage.cache_files import Kept
 
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec

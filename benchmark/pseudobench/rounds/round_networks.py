@@ -20,7 +20,8 @@ from pseudobench.learning.training_loop import fit
 from pseudobench.learning.training_set import TrainingSet
 from pseudobench.rounds.cache_keys import network_key
 from pseudobench.rounds.run import Run
-from pseudobench.storage.cache import Checkpoint, Kept
+from pseudobench.storage.cache import Checkpoint
+from pseudobench.storage.cache_files import Kept
 
 if TYPE_CHECKING:
     from torch import nn

@@ -44,7 +44,7 @@ class Spec(Struct, forbid_unknown_fields=True):
     trains_on: Name
     evaluates_on: Name
     settings: dict[Name, dict[Name, Setting]]
-    overrides: dict[Name, Setting] = {}
+    overrides: dict[Name, Setting]
     sources: dict[Name, Text] = {}
 
     def __post_init__(self) -> None:
@@ -210,6 +210,10 @@ class _Head(Struct):
     format: Any = None
 
 
+class UnknownFormatError(ValueError):
+    """A record of another format, which a newer version may have written."""
+
+
 _record, _head = msgspec.json.Decoder(Record), msgspec.json.Decoder(_Head)
 _anything: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
@@ -232,7 +236,5 @@ def decode(content: bytes) -> dict[str, Any] | None:
     if head.kind != KIND:
         return None
     if head.format != FORMAT:
-        raise ValueError(
-            f"record format {head.format!r}, this pseudobench reads {FORMAT}; take the version that wrote it"
-        )
+        raise UnknownFormatError(f"record format {head.format!r}, this pseudobench reads {FORMAT}")
     raise ValueError(reason.replace(" - at `$", ", at `$").replace("`$.", "`"))

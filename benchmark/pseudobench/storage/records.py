@@ -15,14 +15,22 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from pseudobench.base.paths import instead_of_file, is_remote, write_atomically
-from pseudobench.base.text import without_surrogates
+from pseudobench.base.text import in_texts, without_surrogates
 from pseudobench.errors import BenchError, BenchWarning
-from pseudobench.storage.record_schema import FORMAT, KIND, decode
+from pseudobench.storage.record_schema import FORMAT, KIND, UnknownFormatError, decode
 
-__all__ = ["FORMAT", "KIND", "Store", "read_record", "record_files", "records_of", "without_times"]
+__all__ = ["FORMAT", "KIND", "Store", "StoredRecord", "read_record", "record_files", "records_of", "without_times"]
 
 #: Bytes of the largest file that is read: a thousand times an ordinary record.
 _LARGEST = 64_000_000
+
+
+class StoredRecord(dict[str, Any]):
+    """A record and the folder that it lies in, with its predictions beside it."""
+
+    def __init__(self, record: Mapping[str, Any], folder: Path) -> None:
+        super().__init__(record)
+        self.folder = folder
 
 
 @dataclass(frozen=True)
@@ -191,9 +199,12 @@ def _read(path: Path) -> dict[str, Any] | None:
     try:
         if path.stat().st_size > _LARGEST:
             raise BenchError(f"{path} is too large for a run record; move it away")
-        return decode(path.read_bytes())
+        record = decode(path.read_bytes())
+        return None if record is None else StoredRecord(record, path.parent)
     except OSError as error:
         raise BenchError(f"can't read {path}: {error.strerror or error}") from None
+    except UnknownFormatError as error:
+        raise BenchError(f"{path} has {error}; take the version of pseudobench that wrote it") from None
     except ValueError as error:
         raise BenchError(f"{path} is not a valid run record ({error}); move it away") from None
 
@@ -202,16 +213,8 @@ def _encode(record: Mapping[str, Any]) -> bytes:
     """A record as JSON. Half a character, as in names of files that are no UTF-8, is written as its escape."""
     text = json.dumps(record, indent=1, allow_nan=False)
     if "\\ud" in text:  # also the two halves of a whole one
-        text = json.dumps(_cleaned(record), indent=1, allow_nan=False)
+        text = json.dumps(in_texts(without_surrogates, record), indent=1, allow_nan=False)
     return f"{text}\n".encode()
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return without_surrogates(value)
-    if isinstance(value, Mapping):
-        return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
-    return [_cleaned(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def without_times(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import altair
 import vl_convert
 
+from pseudobench.base.text import in_texts, visible
 from pseudobench.output.report import charts, measures
 from pseudobench.output.report.sections import Section
 from pseudobench.output.report.themes import Theme
@@ -35,12 +36,18 @@ class Figure:
     def render(self, theme: Theme, format_: str, *, aria: bool = True) -> bytes:
         """The content of the figure's file, as svg, pdf or png; with ``aria`` each mark of an svg names its values."""
         with altair.data_transformers.enable("default", max_rows=None):
-            spec: dict[str, Any] = {**self.draw(theme).to_dict(), "config": {**theme.config(), "aria": aria}}
+            drawn = in_texts(_drawable, self.draw(theme).to_dict())
+        spec: dict[str, Any] = {**drawn, "config": {**theme.config(), "aria": aria}}
         if format_ == "svg":
             return vl_convert.vegalite_to_svg(spec).encode()
         if format_ == "pdf":
             return vl_convert.vegalite_to_pdf(spec)
         return vl_convert.vegalite_to_png(spec, scale=3)
+
+
+def _drawable(text: str) -> str:
+    """Text without control characters: one of them would end the process that draws."""
+    return visible(text, keep="\n")
 
 
 def figures(section: Section) -> list[Figure]:

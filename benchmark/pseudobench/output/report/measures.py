@@ -181,7 +181,7 @@ def seconds(series: Sequence[Series]) -> pd.DataFrame:
     for each in series:
         for stage, needs in STAGES.items():
             used = [record for record in each.done if needs is None or needs in record["spec"]["stages"]]
-            found = [[round_["seconds"].get(stage) for round_ in record["rounds"]] for record in used]
+            found = [[round_.get("seconds", {}).get(stage) for round_ in record["rounds"]] for record in used]
             sums = [sum(part for part in parts if part is not None) for parts in found if any(parts)]
             rows.append({"series": each.name, "stage": stage, **interval(sums)})
     return _rows(rows, "series", "stage", "mean", "low", "high", "n")

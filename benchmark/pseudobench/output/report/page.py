@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pseudobench.analysis.comparisons import Side, compare_sides
 from pseudobench.analysis.run_facts import pick_columns
 from pseudobench.analysis.tables import DEFAULT_COLUMNS, Table
+from pseudobench.base.text import visible
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.errors import BenchError
 from pseudobench.experiments.repeat_commands import Command, commands
@@ -47,6 +48,7 @@ def render_page(found: Sequence[Section], registry: Registry, progress: Progress
         loader=PackageLoader(__package__, "."),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,  # not of style and script
         trim_blocks=True,
         lstrip_blocks=True,
     )

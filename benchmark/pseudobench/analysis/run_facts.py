@@ -73,7 +73,8 @@ def read_facts(records: Iterable[Mapping[str, Any]], registry: Registry) -> list
     """The facts of each record, one after another."""
     entries = registry.of("columns")
     known: dict[str, tuple[dict[str, Any], dict[str, Value]]] = {}
-    return [_facts(record, entries, known) for record in records]
+    warned: set[str] = set()  # a column that can't read one record can't read thousands
+    return [_facts(record, entries, known, warned) for record in records]
 
 
 def _read_correct(folder: Path | None, said: Mapping[str, str] | None) -> np.ndarray | None:
@@ -88,7 +89,10 @@ def _read_correct(folder: Path | None, said: Mapping[str, str] | None) -> np.nda
 
 
 def _facts(
-    record: Mapping[str, Any], entries: Sequence[Entry], known: dict[str, tuple[dict[str, Any], dict[str, Value]]]
+    record: Mapping[str, Any],
+    entries: Sequence[Entry],
+    known: dict[str, tuple[dict[str, Any], dict[str, Value]]],
+    warned: set[str],
 ) -> RunFacts:
     spec, environment = record["spec"], record["environment"] or {}
     parts = {key: spec[key] for key in ("settings", "overrides", "stages")}
@@ -115,7 +119,7 @@ def _facts(
         seconds=float(record.get("seconds") or 0.0),
         processor=str(environment.get("device_name") or ""),
         revision=_revision(environment),
-        values={entry.name: _read(entry, record) for entry in entries},
+        values={entry.name: _read(entry, record, warned) for entry in entries},
         read_correct=partial(_read_correct, getattr(record, "folder", None), record.get("predictions")),
     )
 
@@ -151,13 +155,15 @@ def _revision(environment: Mapping[str, Any]) -> str:
     return str(revision or (environment.get("versions") or {}).get("pseudobench") or "")
 
 
-def _read(entry: Entry, record: Mapping[str, Any]) -> float:
+def _read(entry: Entry, record: Mapping[str, Any], warned: set[str]) -> float:
     try:
         value = entry.component.value(record) if record["rounds"] else None
         return math.nan if value is None else float(value)
     except Exception as error:  # a plugin's column: the table goes on without it
-        message = f"column {entry.name!r} of {entry.owner} can't read {record['run_id']}: {one_line(error)}"
-        warnings.warn(message, BenchWarning, stacklevel=2)
+        if entry.name not in warned:
+            warned.add(entry.name)
+            message = f"column {entry.name!r} of {entry.owner} can't read {record['run_id']}: {one_line(error)}"
+            warnings.warn(message, BenchWarning, stacklevel=2)
         return math.nan
 
 

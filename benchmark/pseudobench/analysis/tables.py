@@ -100,12 +100,14 @@ class Table:
         return counts.most_common(1)[0][0] if counts else 0
 
 
-def summarize(arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None) -> Table:
-    """A row for each arm, with a column for each of ``columns`` that has any value; failures are counted.
+def summarize(
+    arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None, *, keep_empty: bool = False
+) -> Table:
+    """A row for each arm, and ``columns``, without those that have no value unless these are kept; failures are counted.
 
     Only rows of ``methods`` are shown, if these are named; verdicts are those of all arms.
     """
-    shown, columns = _shown(arms, columns, methods)
+    shown, columns = _shown(arms, columns, methods, keep_empty)
     cells, verdicts = _cells(arms, columns)
     shared = shared_settings(shown)
     rows = tuple(
@@ -117,9 +119,11 @@ def summarize(arms: Sequence[Arm], columns: Sequence[Column], methods: Collectio
     return Table(_shared_place(shown, keys), shared, notes, keys, tuple(map(Heading, columns)), rows)
 
 
-def pivot(arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None) -> Table:
+def pivot(
+    arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None, *, keep_empty: bool = False
+) -> Table:
     """A row for each arm's name, and for each dataset and label count (and whatever else varies) the ``columns``."""
-    shown, some = _shown(arms, columns, methods)
+    shown, some = _shown(arms, columns, methods, keep_empty)
     columns = some or list(columns)  # nothing has finished, and that is what there is to see
     cells, verdicts = _cells(arms, columns)
     shared = shared_settings(shown)
@@ -151,13 +155,13 @@ def pivot(arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[st
 
 
 def _shown(
-    arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None
+    arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None, keep_empty: bool
 ) -> tuple[list[Arm], list[Column]]:
-    """The arms to be shown, and the columns that some of them have a value for."""
+    """The arms to be shown, and the columns, empty ones only if they are kept."""
     if not arms:
         raise BenchError("there are no run records to tabulate; `bench run` makes some")
     shown = [arm for arm in arms if methods is None or arm.method in methods]
-    return shown, [column for column in columns if any(arm.values[column.name] for arm in shown)]
+    return shown, [column for column in columns if keep_empty or any(arm.values[column.name] for arm in shown)]
 
 
 def _cells(

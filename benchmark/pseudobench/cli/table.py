@@ -113,7 +113,7 @@ def show_summary(
     columns = pick_columns(registry, parse_names(names, "columns") if names else usual)
     if not names:
         columns = tables.where_rounds_differ(arms, columns)
-    table = (tables.pivot if pivoted else tables.summarize)(arms, columns, methods)
+    table = (tables.pivot if pivoted else tables.summarize)(arms, columns, methods, keep_empty=bool(names))
     places = {(run.place.dataset, str(run.place.labels)) for run in shown}
     near = None if published is None else beside(published, places, (column.name for column in columns))
     if format_ == "csv":

@@ -103,7 +103,7 @@ class Table:
 def summarize(
     arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None, *, keep_empty: bool = False
 ) -> Table:
-    """A row for each arm, and ``columns``, without those that have no value unless these are kept; failures are counted.
+    """A row for each arm, and ``columns``; those without any value only if they are kept. Failures are counted.
 
     Only rows of ``methods`` are shown, if these are named; verdicts are those of all arms.
     """

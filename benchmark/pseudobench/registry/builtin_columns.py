@@ -112,9 +112,7 @@ COLUMNS = (
         100,
     ),
     *(
-        Column(
-            f"precision-{share}", f"labels that are right in the surest {share} % of the pool, %", _at(share), True, 100
-        )
+        Column(f"precision-{share}", f"right labels in the surest {share} % of the pool, %", _at(share), True, 100)
         for share in (10, 50, 90)
     ),
     Column("negatives", "negative labels per sample that has them", _of("selection", "negatives_per_sample")),

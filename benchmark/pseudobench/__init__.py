@@ -29,14 +29,13 @@ if TYPE_CHECKING:
         FittedScaling,
         Fold,
         Labeler,
-        Objective,
         Pool,
         Scaling,
         Selector,
         SetPredictor,
     )
     from pseudobench.contracts.run_spec import RunSpec, choices_of
-    from pseudobench.contracts.steps import Step
+    from pseudobench.contracts.steps import Objective, Step
     from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels, Selection
     from pseudobench.errors import BenchError, BenchWarning, Detached, PluginError, RunError
 
@@ -50,9 +49,9 @@ _OFFERED = {
     "contracts.methods": "Method",
     "contracts.parameters": "Value param",
     "contracts.protocols": "Backbone CalibratedSets DatasetSource Estimator Executor FittedScaling "
-    "Fold Labeler Objective Pool Scaling Selector SetPredictor",
+    "Fold Labeler Pool Scaling Selector SetPredictor",
     "contracts.run_spec": "RunSpec choices_of",
-    "contracts.steps": "Step",
+    "contracts.steps": "Objective Step",
     "contracts.values": "Context Estimate PredictionSets PseudoLabels Selection",
     "errors": "BenchError BenchWarning Detached PluginError RunError",
 }

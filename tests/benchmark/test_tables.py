@@ -274,3 +274,14 @@ def test_runs_honour_columns(bench):
     assert [row["nll"] for row in rows] == [0.25, 0.25]
     assert "accuracy" not in rows[0]
     assert "ece" in bench("table", "--runs", "--format", "csv").out.splitlines()[0]
+
+
+def test_single_runs_are_listed_by_place_method_and_seed(bench):
+    save(Path("runs"), records("ups", [0.1, 0.2]), records("supervised", [0.3], labels=100), records("pl", [0.4]))
+    rows = json.loads(bench("table", "--runs", "--format", "json").out)
+    assert [(row["labels"], row["method"], row["seed"]) for row in rows] == [
+        (40, "pl", 0),
+        (40, "ups", 0),
+        (40, "ups", 1),
+        (100, "supervised", 0),
+    ]

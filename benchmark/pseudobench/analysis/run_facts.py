@@ -167,6 +167,20 @@ def _read(entry: Entry, record: Mapping[str, Any], warned: set[str]) -> float:
         return math.nan
 
 
+def method_ranks(registry: Registry) -> dict[str, int]:
+    """The place of each method in the list of methods; compositions come after them."""
+    return {entry.name: place for place, entry in enumerate(registry.of("methods"))}
+
+
+def in_order(runs: Iterable[RunFacts], registry: Registry) -> list[RunFacts]:
+    """Runs by place, then by method as methods are listed, then by seed."""
+    ranks = method_ranks(registry)
+    return sorted(
+        runs,
+        key=lambda run: (run.place, ranks.get(run.spec["method"], len(ranks)), run.spec["method"], run.spec["seed"]),
+    )
+
+
 def judged_by(runs: Iterable[RunFacts]) -> str:
     """The column that methods are judged by unless one is named: accuracy, or mAP where no run has an accuracy."""
     held = [run.values for run in runs]

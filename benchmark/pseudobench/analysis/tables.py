@@ -108,7 +108,7 @@ def summarize(
     Only rows of ``methods`` are shown, if these are named; verdicts are those of all arms.
     """
     shown, columns = _shown(arms, columns, methods, keep_empty)
-    cells, verdicts = _cells(arms, columns)
+    cells, verdicts = _cells(arms, shown, columns)
     shared = shared_settings(shown)
     rows = tuple(
         Row(arm.name, (arm,), _own(arm, shared), tuple(cells[arm.run_ids][column.name] for column in columns))
@@ -125,10 +125,10 @@ def pivot(
     """A row for each arm's name, and for each dataset and label count (and whatever else varies) the ``columns``."""
     shown, some = _shown(arms, columns, methods, keep_empty)
     columns = some or list(columns)  # nothing has finished, and that is what there is to see
-    cells, verdicts = _cells(arms, columns)
+    cells, verdicts = _cells(arms, shown, columns)
     shared = shared_settings(shown)
-    places = {place: group_settings(members, shared) for place, members in families(shown).items()}
-    groups = dict(zip(places, place_names(list(places)), strict=True))
+    places = {place: _group_settings(members, shared) for place, members in families(shown).items()}
+    groups = dict(zip(places, _place_names(list(places)), strict=True))
     rows: dict[tuple[str, str], dict[str, Arm]] = {}  # by name and settings of its own, the arm of each group
     own: dict[tuple[str, str], dict[str, Value]] = {}
     for arm in sorted(shown, key=lambda arm: (arm.rank, arm.method, arm.name)):
@@ -165,12 +165,13 @@ def _shown(
 
 
 def _cells(
-    arms: Sequence[Arm], columns: Sequence[Column]
+    arms: Sequence[Arm], shown: Sequence[Arm], columns: Sequence[Column]
 ) -> tuple[dict[tuple[str, ...], dict[str, Cell]], list[Verdict]]:
-    """By an arm's runs and column, its cell; and the verdicts behind them."""
+    """By an arm's runs and column, its cell, for all arms in places that are shown; and the verdicts behind them."""
     cells: dict[tuple[str, ...], dict[str, Cell]] = {arm.run_ids: {} for arm in arms}
     verdicts = []
-    for members in families(arms).values():
+    places = {arm.place for arm in shown}
+    for members in families(arm for arm in arms if arm.place in places).values():
         for column in columns:
             verdict = judge(members, column) if column.higher_is_better is not None else None
             verdicts += [verdict] if verdict else []
@@ -200,7 +201,7 @@ def _own(arm: Arm, shared: Mapping[str, Value]) -> dict[str, Value]:
     return {key: value for key, value in arm.settings.items() if key in arm.shown and key not in hidden}
 
 
-def group_settings(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[str, Value]:
+def _group_settings(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[str, Value]:
     """Settings of all arms of a place that are not ``shared`` by all places."""
     held = shared_settings(arms)
     told = frozenset(key for arm in arms for key in arm.told)
@@ -208,14 +209,11 @@ def group_settings(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[str
 
 
 def _shared_place(arms: Sequence[Arm], keys: Sequence[str]) -> dict[str, str | int]:
-    return (
-        {key: value for key, value in arms[0].place._asdict().items() if key not in keys and value != ""}
-        if arms
-        else {}
-    )
+    """The parts of the place but for ``keys``, in which arms differ."""
+    return {key: value for key, value in arms[0].place._asdict().items() if key not in keys and value != ""}
 
 
-def place_names(places: Sequence[Place]) -> list[str]:
+def _place_names(places: Sequence[Place]) -> list[str]:
     """A name for each place: its dataset and label count, and what else varies."""
     further = [key for key in Place._fields if key not in ("dataset", "labels")]
     further = [key for key in further if len({getattr(place, key) for place in places}) > 1]

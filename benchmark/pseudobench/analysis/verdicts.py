@@ -119,7 +119,7 @@ class Verdict:
         sign = 1 if self.column.higher_is_better else -1
         return self.arms[max(tested, key=lambda place: (sign * self._above[place], -place))]
 
-    @property
+    @cached_property
     def best_tier(self) -> list[Arm]:
         """The best arm and those that were tested against it and not found different."""
         if self.best is None:

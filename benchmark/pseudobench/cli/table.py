@@ -159,11 +159,11 @@ def show_runs(
 ) -> None:
     """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
     from pseudobench.analysis.dataframe import ABOUT, frame
-    from pseudobench.analysis.run_facts import column_name, judged_by, pick_columns
+    from pseudobench.analysis.run_facts import column_name, in_order, judged_by, pick_columns
     from pseudobench.output.formats import to_csv
     from pseudobench.output.text_tables import runs_grid
 
-    shown = [run for run in runs if methods is None or run.spec["method"] in methods]
+    shown = in_order((run for run in runs if methods is None or run.spec["method"] in methods), registry)
     columns = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(shown), *_RUN_COLUMNS))
     if format_ in ("csv", "json"):
         raw = frame(shown, registry)

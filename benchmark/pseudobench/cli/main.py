@@ -6,14 +6,13 @@ import importlib
 import io
 import os
 import sys
-import traceback
 import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pseudobench.base.paths import is_path_text
+from pseudobench.base.text import is_path_text
 from pseudobench.errors import BenchError, BenchWarning, Detached, one_line
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
@@ -171,6 +170,8 @@ def _close_output() -> None:
 
 def _internal(error: BaseException) -> str:
     """An exception that nobody expected as one line, with the last line of our own that it passed."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "pseudobench" in frame.filename] or list(frames)
     place = f"{Path(own[-1].filename).name}:{own[-1].lineno}"

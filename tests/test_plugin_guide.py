@@ -10,14 +10,18 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
 
+from harness import make_runner
 from pseudobench.contracts import hookspecs
-from pseudobench.contracts.kinds import STAGE_KINDS
+from pseudobench.experiments.resolving import resolve
+from pseudobench.learning.networks import NetworkSpec, make_network
 from pseudobench.registry.components import build_registry
 from pseudobench.registry.plugins import PluginInfo, load_plugins
 from pseudobench.testing import contract
 
 GUIDE = (Path(__file__).parents[1] / "plugins" / "README.md").read_text(encoding="utf-8")
+RECIPES = re.findall(r"<!-- run: (.*?) -->\n<!-- hook: [^>]* -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
 EXAMPLES = re.findall(r"<!-- hook: ([^>]*) -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
 HOOKS = {name for name, value in vars(hookspecs).items() if name.startswith("bench_") and callable(value)}
 
@@ -36,10 +40,24 @@ def test_examples_are_plugins_that_keep_the_contract(hooks, code):
     registry = build_registry(plugins)
     assert plugins.infos["guide"].error is None
     assert set(plugins.infos["guide"].hooks) == set(hooks.split())
-    stages = {kind.name for kind in STAGE_KINDS.values()}
-    for entry in [entry for entry in registry if entry.plugin == "guide" and entry.kind in stages]:
-        for check in contract(entry.component, entry.kind):
+    for entry in [entry for entry in registry if entry.plugin == "guide" and entry.kind != "backbones"]:
+        for check in contract(entry.component, entry.kind, registry=registry):
             check()
+
+
+@pytest.mark.parametrize(("method", "code"), RECIPES, ids=[method for method, _ in RECIPES])
+def test_recipes_are_short_and_run(method, code, tmp_path):
+    assert code.count("\n") < 60
+    module = ModuleType("guide")
+    sys.modules["guide"] = module
+    module.__file__ = str(tmp_path / "guide.py")
+    exec(compile(code, "plugins/README.md", "exec", dont_inherit=True), vars(module))
+    plugins = load_plugins()
+    plugins.add(module, PluginInfo("guide", "guide", "1"))
+    registry = build_registry(plugins)
+    spec = resolve(registry, method=method, dataset="digits", seed=0, preset="smoke")
+    (record,) = make_runner(tmp_path, registry, plugins).run([spec])
+    assert record["status"] == "done", record["error"]
 
 
 def test_the_tutorials_commands_work(tmp_path):
@@ -62,3 +80,19 @@ def test_the_tutorials_commands_work(tmp_path):
         env={"PYTHONPATH": str(tmp_path / "my-rule"), "PATH": ""},
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_guide_names_the_keywords_of_a_backbones_constructor(registry):
+    from timm.models import register_model
+
+    given = {}
+
+    @register_model
+    def guides_network(**keywords):
+        given.update(keywords)
+        return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 4))
+
+    spec = NetworkSpec("guides_network", 4, (1, 8, 8), 0.3)
+    make_network(registry, spec, seed=0, device=torch.device("cpu"))
+    assert all(f"`{name}`" in GUIDE for name in given)
+    assert {"num_classes": 4, "in_chans": 1, "drop_rate": 0.3}.items() <= given.items()

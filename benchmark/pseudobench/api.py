@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pseudobench.base.paths import cache_folder, data_folder, results_folder
 from pseudobench.contracts.executing import RunnerConfig
@@ -47,6 +47,7 @@ def run(
     Finished runs are read from ``results`` instead of being run again.
     """
     from pseudobench.analysis.dataframe import frame
+    from pseudobench.analysis.run_facts import read_facts
     from pseudobench.contracts.events import Listener
     from pseudobench.execution.runner import Runner
     from pseudobench.registry.components import installed
@@ -72,7 +73,8 @@ def run(
     config = runner_config(
         experiment, data_dir=data_dir, cache_dir=cache_dir, cache=cache, device=device, force=force, jobs=jobs
     )
-    return frame(Runner(config, registry, plugins, Listener(), executor).run(specs), registry)
+    records = Runner(config, registry, plugins, Listener(), executor).run(specs)
+    return frame(read_facts(records, registry), registry)
 
 
 def runner_config(
@@ -84,6 +86,8 @@ def runner_config(
     device: str,
     force: bool,
     jobs: int | None,
+    timeout: float | None = None,
+    keep: bool = False,
 ) -> RunnerConfig:
     """What a runner is told to execute an experiment; folders as given, or as the environment says."""
     return RunnerConfig(
@@ -94,17 +98,35 @@ def runner_config(
         device=device,
         force=force,
         jobs=check_jobs(jobs),
+        timeout=timeout,
+        keep=keep,
     )
 
 
 def load_results(results: str | os.PathLike[str] | None = None) -> pd.DataFrame:
-    """One row per run record below the folder: what was run, how it ended, and every column's raw value."""
+    """One row per run record below the folder: what was run, how it ended, and every column's value.
+
+    Each parameter is a column, ``ups.tau_p`` as ``ups_tau_p``. Shares are fractions. Words are ``string``, whole
+    numbers ``Int64``, flags ``boolean``, other numbers ``float64``; missing values are NA, or NaN in ``float64``.
+    """
     from pseudobench.analysis.dataframe import frame
+    from pseudobench.analysis.run_facts import read_facts
     from pseudobench.registry.components import installed
     from pseudobench.storage.records import Store
 
     _, registry = installed()
-    return frame(Store(results_folder(results)).records(), registry)
+    return frame(read_facts(Store(results_folder(results)).records(), registry), registry)
+
+
+def load_rounds(results: str | os.PathLike[str] | None = None) -> pd.DataFrame:
+    """One row per run and round below the folder: the run, and each number of the round by its path in the record.
+
+    ``test_accuracy``, ``selection_positive_precision``, ``seconds_fit``; types are those of `load_results`.
+    """
+    from pseudobench.analysis.dataframe import rounds_frame
+    from pseudobench.storage.records import Store
+
+    return rounds_frame(Store(results_folder(results)).records())
 
 
 def compare(
@@ -113,15 +135,18 @@ def compare(
     *,
     metric: str | None = None,
     where: Mapping[str, object] | None = None,
+    family: Literal["all", "baseline"] = "all",
 ) -> pd.DataFrame:
     """Compare the other methods named with the first, or all others with it if it is the only one (``bench compare``).
 
     One row per comparison: the difference of ``metric`` (accuracy, or mAP) over pairs of runs with the same seed, its
-    95 % interval, p-values before and after Holm's correction, and what that ``says``. ``where`` picks runs, such as
-    ``{"labels": 40, "ups.tau_p": [0.7, 0.8]}``.
+    95 % interval, the p-value corrected over all pairs of arms that the records have (``p``; with the family
+    ``baseline``, over those with the first method) and without correction (``p_alone``), and what that ``says``.
+    ``where`` picks runs, such as ``{"labels": 40, "ups.tau_p": [0.7, 0.8]}``.
     """
-    from pseudobench.analysis.comparisons import compare_records, to_values
+    from pseudobench.analysis.comparisons import compare_records
     from pseudobench.analysis.filtering import matching
+    from pseudobench.output.summary_frames import comparison_frame
     from pseudobench.registry.components import installed
     from pseudobench.storage.records import Store, records_of
 
@@ -132,4 +157,4 @@ def compare(
         for key, value in (where or {}).items()
     }
     records = matching(records_of(Store(results_folder(folder)) for folder in folders), wanted)
-    return to_values(compare_records(records, parse_names(methods, "methods"), metric, registry))
+    return comparison_frame(compare_records(records, parse_names(methods, "methods"), metric, registry, family))

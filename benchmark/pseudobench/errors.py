@@ -13,6 +13,10 @@ class Detached(BenchError):  # noqa: N818 - no error
     """Not a mistake: runs were handed over, and the command ends before they do. The exit code is 0."""
 
 
+class Abandoned(BaseException):
+    """Not a mistake: the process that ordered a run is gone. The run is left as it stands, to be resumed."""
+
+
 class BenchWarning(UserWarning):
     """Something of a plugin did not work, and the rest goes on. The command line shows it as one line."""
 

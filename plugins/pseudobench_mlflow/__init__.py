@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
     from pseudobench import RunSpec
 
-#: The environment variable that switches it on: ``sqlite:///mlflow.db``, or the address of a server.
+#: The environment variable with the tracking URI: ``sqlite:///mlflow.db``, or the address of a server.
 URI = "PSEUDOBENCH_MLFLOW"
-#: The experiment that runs belong to, unless MLflow's own variable names another.
+#: MLflow's experiment for the runs, unless MLFLOW_EXPERIMENT_NAME names another.
 EXPERIMENT = "pseudobench"
 
-#: Run id to the id that MLflow gave it, for the runs of this process that have not ended.
+#: Run id to MLflow's run id, for the runs of this process that have not ended.
 _runs: dict[str, str] = {}
 
 
 def _client() -> MlflowClient:
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # no request that nobody asked for
     try:
         from mlflow import MlflowClient
     except ImportError as error:
@@ -31,7 +32,7 @@ def _client() -> MlflowClient:
 
 
 def _experiment(client: MlflowClient) -> str:
-    """The id of our experiment, which another process may be making at this moment."""
+    """The id of the experiment, created if need be; another process may create it at the same moment."""
     from mlflow.exceptions import MlflowException
 
     name = os.environ.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT)
@@ -48,7 +49,7 @@ def _experiment(client: MlflowClient) -> str:
 
 @hookimpl
 def bench_run_started(spec: RunSpec) -> None:
-    """Start a run of the same name, with every choice as a parameter."""
+    """Start an MLflow run of the same name, with every choice of the spec as a parameter."""
     if not os.environ.get(URI):
         return
     client = _client()
@@ -62,7 +63,7 @@ def bench_run_started(spec: RunSpec) -> None:
 
 @hookimpl
 def bench_round_finished(spec: RunSpec, round: dict[str, Any]) -> None:
-    """Log every number of the round; its step is the round."""
+    """Log every number of the round; the step is the round."""
     if spec.run_id not in _runs:
         return
     from mlflow.entities import Metric
@@ -74,7 +75,7 @@ def bench_round_finished(spec: RunSpec, round: dict[str, Any]) -> None:
 
 @hookimpl
 def bench_run_finished(spec: RunSpec, record: dict[str, Any]) -> None:
-    """Say how the run ended."""
+    """Set the MLflow run's final status, and its error if it failed."""
     if spec.run_id not in _runs:
         return
     client, run = _client(), _runs.pop(spec.run_id)

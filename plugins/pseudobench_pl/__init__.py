@@ -28,7 +28,7 @@ class Softmax:
 
 @dataclass(frozen=True)
 class HardThreshold:
-    """Eq. 3: the pseudo-label is 1 for classes with probability of at least gamma."""
+    """Eq. 3: every class with a probability of at least gamma is a pseudo-label."""
 
     name: ClassVar[str] = "hard"
     is_default: ClassVar[bool] = True
@@ -51,22 +51,22 @@ class HardThreshold:
 
 @dataclass(frozen=True)
 class Confidence:
-    """Plain high-confidence selection: positives with probability of at least tau, no negatives.
+    """Plain selection by confidence: positives with a probability of at least tau, no negatives.
 
-    Where a sample can have several classes, absent ones are labels too: those with probability of at most 1 - tau.
+    In the multi-label task absent classes are labels too: classes with a probability of at most 1 - tau are negatives.
     """
 
     name: ClassVar[str] = "confidence"
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     needs_sets: ClassVar[bool] = False
-    # UPS's own tau_p, so that the threshold is no difference between pl and ups. They differ by uncertainty, by
-    # negatives, by class balancing, and by one pass without dropout against the mean of several with it.
+    # The tau_p of UPS, so that pl and ups do not differ in it. They differ in the uncertainty threshold, negatives,
+    # class balancing, and in one pass without dropout against the mean of several passes with it.
     tau: float = param(0.7, "confidence that a pseudo-label needs", low=0, high=1)
 
     def select(
         self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
     ) -> Selection:
-        """Choose positives."""
+        """Choose positives, and in the multi-label task negatives."""
         positive = labels.target & (estimate.probs >= self.tau)
         absent = ~labels.target & (estimate.probs <= 1 - self.tau)
         return Selection(positive, absent & (context.task == MULTI))
@@ -74,7 +74,7 @@ class Confidence:
 
 @hookimpl
 def bench_estimators() -> list[type[Softmax]]:
-    """Offer the plain softmax."""
+    """Offer the network's plain probabilities."""
     return [Softmax]
 
 

@@ -1,4 +1,4 @@
-"""RAPS prediction sets (Angelopoulos et al., ICLR 2021) and UPS-RAPS, which labels with them (Moezzi)."""
+"""RAPS prediction sets (Angelopoulos et al., ICLR 2021), and UPS-RAPS, which takes labels from them (Moezzi)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Platt:
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     smoothing: bool = param(
         True,
-        "Platt's own smoothed targets, which keep the temperature finite when every point is predicted right",
+        "Platt's smoothed targets, which keep the temperature finite when every point is predicted right",
     )
 
     def fit(self, logits: Tensor, labels: Tensor) -> Temperature:
@@ -43,7 +43,7 @@ class Unscaled:
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
 
     def fit(self, logits: Tensor, labels: Tensor) -> Temperature:
-        """A temperature of 1, whatever the data."""
+        """A temperature of 1; the data are ignored."""
         from pseudobench_raps.platt import Temperature
 
         return Temperature(1.0)
@@ -61,7 +61,7 @@ class Raps:
     lam: float = param(0.05, "penalty per rank (lambda)", low=0)
     tune: float = param(
         0.0,
-        "share of the calibration points that choose k_reg and lam instead, and nothing else",
+        "share of the calibration points set aside to choose k_reg and lam; 0: both as given",
         low=0,
         high=0.9,
     )
@@ -69,7 +69,7 @@ class Raps:
     allow_empty: bool = param(True, "keep empty sets; false: they get the most probable class")
 
     def calibrate(self, folds: Sequence[Fold[Pool]], context: Context) -> RapsSets:
-        """Find the threshold on calibration data."""
+        """Score the calibration points, after tuning where asked for."""
         from pseudobench_raps.sets import calibrate
 
         return calibrate(self, folds, context)
@@ -106,7 +106,7 @@ class SetLabeler:
 
 @dataclass(frozen=True)
 class SetArgmax:
-    """Eq. 9: the most probable class, if it is in the set; an empty set gives no label. Multi-label: Eq. 7."""
+    """Eq. 9: the most probable class, if the set holds it; an empty set gives no label. Multi-label: Eq. 7."""
 
     name: ClassVar[str] = "set-argmax"
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
@@ -124,7 +124,7 @@ class SetArgmax:
 
 @dataclass(frozen=True)
 class Singleton:
-    """Exactly the samples whose set holds one class, with that class."""
+    """All samples whose set holds exactly one class, with that class as their label."""
 
     name: ClassVar[str] = "singleton"
     needs_sets: ClassVar[bool] = True
@@ -140,7 +140,7 @@ class Singleton:
 
 @hookimpl
 def bench_scalings() -> list[type[Platt] | type[Unscaled]]:
-    """Offer Platt scaling, and leaving it out."""
+    """Offer Platt scaling, and no scaling."""
     return [Platt, Unscaled]
 
 
@@ -164,7 +164,7 @@ def bench_labelers() -> list[type[SetLabeler] | type[SetArgmax]]:
 
 @hookimpl
 def bench_selectors() -> list[type[Singleton]]:
-    """Offer selection by sets."""
+    """Offer selection by set size."""
     return [Singleton]
 
 
@@ -173,7 +173,7 @@ _PAPER = "Moezzi, An Uncertainty-Aware Pseudo-Label Selection Framework using Re
 
 @hookimpl
 def bench_methods() -> list[Method]:
-    """Offer UPS-RAPS and the variants in which sets can matter."""
+    """Offer UPS-RAPS, and three variants in which sets decide more."""
     paper = Method(
         "ups-raps",
         "the paper: UPS with labels from RAPS sets",

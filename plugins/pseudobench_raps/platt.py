@@ -1,4 +1,4 @@
-"""Fitting a temperature, solved to convergence."""
+"""Fitting the temperature of Platt scaling, to convergence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-#: Temperatures are sought between these. A fit that ends at one of them says that the data set no limit.
+#: Bounds of the temperature. A fit that ends at a bound has no optimum between them.
 LOWEST, HIGHEST = 0.05, 20.0
 
 
@@ -23,7 +23,7 @@ class Temperature:
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """What the record keeps."""
+        """For the record: the temperature."""
         return {"temperature": self.temperature}
 
     def __call__(self, logits: Tensor) -> Tensor:
@@ -34,9 +34,9 @@ class Temperature:
 def fit_temperature(logits: Tensor, labels: Tensor, *, smoothing: bool) -> Temperature:
     """The temperature with the least negative log-likelihood of ``labels [n]`` under ``logits [n, C]``.
 
-    In the inverse temperature b the loss ``logsumexp(b z) - b z_target`` is convex, so its slope has one root,
-    found by bisection. With ``smoothing`` the targets are Platt's (1999): with n points the true class counts
-    (n+1)/(n+2) and the others share the rest. Without it a separable sample has no finite optimum.
+    The loss ``logsumexp(b z) - b z_target`` is convex in the inverse temperature b, so its slope has one root, found by
+    bisection. With ``smoothing`` the targets are Platt's (1999): with n points the true class weighs (n+1)/(n+2), and
+    the other classes share the rest. Without it there is no finite optimum if every point is predicted right.
     """
     z = logits.double()
     if labels.ndim == 2:
@@ -53,7 +53,7 @@ def fit_temperature(logits: Tensor, labels: Tensor, *, smoothing: bool) -> Tempe
 def _fit_each(z: Tensor, labels: Tensor, *, smoothing: bool) -> Temperature:
     """The same for labels ``bool [n, C]``: one temperature for the logistic losses of all classes.
 
-    Platt's targets are then his own: (p+1)/(p+2) for the p labels that are there, 1/(q+2) for the q that are not.
+    Smoothed targets are exactly Platt's: (p+1)/(p+2) for the p present labels, 1/(q+2) for the q absent ones.
     """
     present = int(labels.sum())
     there = (present + 1) / (present + 2) if smoothing else 1.0
@@ -63,7 +63,7 @@ def _fit_each(z: Tensor, labels: Tensor, *, smoothing: bool) -> Temperature:
 
 
 def _root(slope: Callable[[float], float]) -> Temperature:
-    """The temperature at whose inverse the rising ``slope`` is zero, or the nearest there is."""
+    """The temperature at whose inverse the increasing ``slope`` is zero, or the bound nearest to it."""
     low, high = math.log(1 / HIGHEST), math.log(1 / LOWEST)
     if slope(math.exp(low)) >= 0:
         return Temperature(HIGHEST)

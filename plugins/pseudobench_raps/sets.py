@@ -1,4 +1,4 @@
-"""RAPS on pools: which points tune, which calibrate, and sets by one network or by several."""
+"""RAPS on pools: tuning, calibration, and sets by one network or by several (cross calibration)."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
     from pseudobench_raps import Raps
 
-#: The penalties that tuning tries (those of the RAPS paper).
+#: The values of lambda that tuning tries, as in the RAPS paper.
 PENALTIES = (0.001, 0.01, 0.1, 0.2, 0.5)
 
 
 @dataclass(frozen=True)
 class RapsSets:
-    """RAPS after calibration: the parameters in force and the scores ``[n_k]`` of each fold's points."""
+    """RAPS after calibration: its parameters, tuned or given, and the scores ``[n_k]`` of each fold's points."""
 
     raps: Raps
     scores: tuple[Tensor, ...]
 
     @property
     def tau(self) -> float:
-        """Eq. 1's threshold; NaN for several folds, which have no common one."""
+        """The threshold of Eq. 1; NaN for several folds, which have no common threshold."""
         return conformal.conformal_threshold(self.scores[0], self.raps.alpha) if len(self.scores) == 1 else math.nan
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """What the record keeps: how many points gave the threshold, and the parameters in force."""
+        """For the record: the number of calibration points, and the tuned or given parameters."""
         return {
             "points": sum(len(scores) for scores in self.scores),
             "k_reg": self.raps.k_reg,
@@ -43,7 +43,7 @@ class RapsSets:
         }
 
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
-        """Sets for the images that ``pools[k]`` shows through fold k's network."""
+        """Sets of N samples; ``pools[k]`` are these samples as seen by the network of fold k."""
         raps = self.raps
         probs = [context.activate(pool.logits()) for pool in pools]
         u = draw(raps, len(probs[0]), context.generator("raps-predict"))
@@ -59,7 +59,7 @@ class RapsSets:
 
 
 def calibrate(raps: Raps, folds: Sequence[Fold[Pool]], context: Context) -> RapsSets:
-    """The scores of the calibration points, after tuning on other points where asked for."""
+    """Score the calibration points; with ``raps.tune``, a share of them tunes RAPS first and is not scored."""
     generator = context.generator("raps-calibrate")
     points = [(context.activate(fold.pool.logits()), fold.labels) for fold in folds]
     if raps.tune:
@@ -71,19 +71,22 @@ def calibrate(raps: Raps, folds: Sequence[Fold[Pool]], context: Context) -> Raps
 
 
 def scores_of(raps: Raps, probs: Tensor, labels: Tensor, u: Tensor) -> Tensor:
-    """Eq. 2's score of each point's label, ``[n]``, or the largest over its labels."""
-    if labels.ndim == 1:  # the same, without the scores of all the other classes
+    """Eq. 2's score of each point's label, ``[n]``; with several labels, the largest of theirs."""
+    if labels.ndim == 1:  # faster: the other classes are not scored
         return conformal.label_scores(probs, labels, u, raps.lam, raps.k_reg)
     return conformal.own_scores(conformal.class_scores(probs, u, raps.lam, raps.k_reg), labels)
 
 
 def draw(raps: Raps, count: int, generator: Generator) -> Tensor:
-    """Eq. 2's ``u``, one for each sample: uniform, or 1 where sets are not randomized."""
+    """Eq. 2's ``u [count]``, one per sample: uniform, or 1 if sets are not randomized."""
     return torch.rand(count, generator=generator) if raps.randomized else torch.ones(count)
 
 
 def tuned(raps: Raps, probs: Tensor, labels: Tensor, generator: Generator) -> Raps:
-    """``k_reg`` and ``lam`` chosen on tuning points ``[n, C]``: the rank that covers, then the smallest sets."""
+    """``raps`` with ``k_reg`` and ``lam`` chosen on tuning points with ``probs [n, C]``.
+
+    ``k_reg`` is the rank that covers 1 - alpha of the points; ``lam`` is the penalty with the smallest sets.
+    """
     if not len(labels):
         return raps
     ranks = conformal.own_scores(conformal.class_ranks(probs).double(), labels) + 1
@@ -102,7 +105,7 @@ def tuned(raps: Raps, probs: Tensor, labels: Tensor, generator: Generator) -> Ra
 def _part(
     probs: Tensor, labels: Tensor, share: float, generator: Generator
 ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """Points for tuning, and the rest for calibration."""
+    """Split points at random into a share for tuning and the rest for calibration."""
     order = torch.randperm(len(labels), generator=generator)
     first, rest = order[: round(share * len(order))], order[round(share * len(order)) :]
     return (probs[first], labels[first]), (probs[rest], labels[rest])

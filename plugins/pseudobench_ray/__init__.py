@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ray:
-    """Tasks of a Ray cluster, or of a Ray started for the occasion; needs the extra `ray`."""
+    """Tasks of a Ray cluster, or of a Ray started on this machine; needs the extra `ray`."""
 
     name: ClassVar[str] = "ray"
-    address: str | None = param(None, "host:port of a running cluster, or auto for the one here; none: start one")
-    cpus: int = param(1, "CPUs that a run takes, and its threads", low=1)
-    gpus: float = param(0, "GPUs that a run takes; a fraction shares one", low=0)
-    retries: int = param(3, "times that a run is started again when its worker or node dies", low=0)
+    address: str | None = param(None, "host:port of a running cluster; auto: the one on this machine; none: start one")
+    cpus: int = param(1, "CPUs of a run, and its number of threads", low=1)
+    gpus: float = param(0, "GPUs of a run; with a fraction, several runs share one", low=0)
+    retries: int = param(3, "number of restarts of a run whose worker or node dies", low=0)
 
     def execute(self, batch: Batch) -> Iterator[Ended]:
-        """As many runs at a time as the cluster has room for; each goes on where it stood if its node dies."""
-        if self.address is None:  # Ray reads it when it is imported: one that is for us alone listens on loopback
+        """Execute as many runs at a time as the cluster has room for; a restarted run goes on where it stood."""
+        if self.address is None:  # read by Ray at import: keeps a Ray of our own on loopback
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         try:
             import ray  # noqa: F401
@@ -38,5 +38,5 @@ class Ray:
 
 @hookimpl
 def bench_executors() -> list[type]:
-    """Ray."""
+    """Offer Ray."""
     return [Ray]

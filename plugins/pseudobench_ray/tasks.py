@@ -1,4 +1,4 @@
-"""What happens on a cluster's driver and on its workers."""
+"""Executing runs as Ray tasks: the driver's loop, and the task on a worker."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,36 +22,38 @@ if TYPE_CHECKING:
     from pseudobench.executors import Runner, RunSpec
     from pseudobench_ray import Ray
 
-_ray: Any = ray  # some of its functions have no types
-#: Seconds between two looks at what the runs have to say.
+_ray: Any = ray  # some functions of Ray have no types
+#: Seconds between two looks at messages and ended tasks.
 _PAUSE = 0.5
 
 
 class Mailbox:
-    """An actor beside the driver. Runs leave messages, and the driver fetches them."""
+    """An actor on the driver's node. Runs put messages into it, and the driver takes them out."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
 
     def put(self, message: Message) -> None:
-        """Leave a message."""
+        """Add a message."""
         self._messages.append(message)
 
     def take(self) -> list[Message]:
-        """All messages since the last time."""
+        """Remove and return all messages."""
         taken, self._messages = self._messages, []
         return taken
 
 
 def work(setup: Setup, spec: RunSpec, mailbox: Any) -> str | None:
-    """The task: one run on a worker. Workers are used again, so torch is imported and data loaded once on each."""
-
+    """The task: one run. Ray reuses its workers, so that each imports torch and loads the data once."""
+    for name, value in _REFUSING.items():  # what a run asks for itself is its own affair
+        if os.environ.get(name) == value:
+            del os.environ[name]
     _addressed["to"] = mailbox
     with warnings_sent(_send):
         return attempt(_runner(setup), spec)
 
 
-#: Where this worker's messages go. Not a part of its runner: handles of the same actor are not equal.
+#: The mailbox of this worker. Kept apart from the cached runner: two handles of one actor are not equal.
 _addressed: dict[str, Any] = {}
 
 
@@ -58,13 +61,13 @@ def _send(message: Message) -> None:
     _addressed["to"].put.remote(message)
 
 
-@lru_cache(maxsize=1)  # workers keep the runner of the last setup
+@lru_cache(maxsize=1)  # a worker keeps the runner of the last setup, and with it the loaded data
 def _runner(setup: Setup) -> Runner:
     return setup.runner(_send)
 
 
 def execute(options: Ray, batch: Batch) -> Iterator[Ended]:
-    """Runs as tasks, a few more of them submitted than the cluster can take at once."""
+    """Execute runs as tasks; a few more are submitted than the cluster can execute at once."""
     _connect(options.address)
     try:
         yield from _execute(options, batch)
@@ -77,7 +80,8 @@ def _connect(address: str | None) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None:
-            ray.init(address="local", include_dashboard=False, **quiet)
+            with _requests_refused():
+                ray.init(address="local", include_dashboard=False, **quiet)
         else:
             _knock(address)
             ray.init(address=address, **quiet)
@@ -85,8 +89,33 @@ def _connect(address: str | None) -> None:
         raise BenchError(f"no Ray cluster answers at {address}: {' '.join(str(error).split())}") from None
 
 
+#: A proxy that refuses everything: nothing listens at this port of this machine.
+_REFUSING = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9"),
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), "127.0.0.1,localhost,::1"),
+}
+
+
+@contextmanager
+def _requests_refused() -> Iterator[None]:
+    """Let nothing that Ray starts inside ask the outside world.
+
+    With its usage statistics off it still looks for a cloud's metadata server, and reports that they are off.
+    """
+    before = {name: os.environ.get(name) for name in _REFUSING}
+    os.environ.update(_REFUSING)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
 def _knock(address: str) -> None:
-    """Raise if nobody listens there: Ray itself would try for minutes."""
+    """Raise if nothing listens at ``address``: Ray itself would try for minutes."""
     host, colon, port = address.rpartition("://")[2].rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=10).close()
@@ -121,7 +150,7 @@ def _outcome(task: Any) -> str | None:
 
 
 def _check_room(options: Ray) -> None:
-    """A run that no node can take would wait for ever."""
+    """Raise if no node has the CPUs and GPUs of a run, which would wait for ever."""
     nodes = [node["Resources"] for node in _ray.nodes() if node["Alive"]]
     if not any(node.get("CPU", 0) >= options.cpus and node.get("GPU", 0) >= options.gpus for node in nodes):
         raise BenchError(f"no node of the cluster has {options.cpus} CPUs and {options.gpus:g} GPUs for a run")

@@ -1,4 +1,4 @@
-"""Selection rules from the literature besides UPS's: who else chooses pseudo-labels, and how."""
+"""Selection rules other than UPS's: equal numbers per class, a growing share (curriculum), thresholds per class."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TopPerClass:
-    """The same number of samples for each class: those most probable to be of it."""
+    """The same number of samples for each class: the most probable ones."""
 
     name: ClassVar[str] = "top-per-class"
     needs_sets: ClassVar[bool] = False
-    share: float = param(0.5, "share of the pool to select, an equal part of it for each class", low=0, high=1)
+    share: float = param(0.5, "share of the pool to select, divided equally among the classes", low=0, high=1)
 
     def select(
         self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
@@ -32,7 +32,7 @@ class TopPerClass:
 
 @dataclass(frozen=True)
 class Curriculum:
-    """The most confident share of the pool, larger each round (Curriculum Labeling: Cascante-Bonilla et al., 2021)."""
+    """The most confident share of the pool, growing each round (Curriculum Labeling: Cascante-Bonilla et al., 2021)."""
 
     name: ClassVar[str] = "curriculum"
     needs_sets: ClassVar[bool] = False
@@ -51,11 +51,11 @@ class Curriculum:
 
 @dataclass(frozen=True)
 class Adaptive:
-    """A threshold for each class, lower for those that are learned less (FlexMatch: Zhang et al., NeurIPS 2021)."""
+    """A threshold per class, lower for classes that are learned less (FlexMatch: Zhang et al., NeurIPS 2021)."""
 
     name: ClassVar[str] = "adaptive"
     needs_sets: ClassVar[bool] = False
-    tau: float = param(0.7, "confidence that a label of the best learned class needs", low=0, high=1)
+    tau: float = param(0.7, "threshold of the best learned class", low=0, high=1)
 
     def select(
         self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
@@ -69,13 +69,13 @@ class Adaptive:
 
 @hookimpl
 def bench_selectors() -> list[type[TopPerClass] | type[Curriculum] | type[Adaptive]]:
-    """Offer them all."""
+    """Offer the selectors of this plugin."""
     return [TopPerClass, Curriculum, Adaptive]
 
 
 @hookimpl
 def bench_methods() -> list[Method]:
-    """Offer those that are methods by themselves."""
+    """Offer curriculum labeling, which is a published method by itself."""
     return [
         Method(
             "curriculum",

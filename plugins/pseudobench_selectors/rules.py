@@ -1,4 +1,4 @@
-"""Tensor maths of the rules."""
+"""Tensor maths of the selection rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def most_confident(probs: Tensor, target: Tensor, count: int) -> Tensor:
-    """The labels ``target bool [N, C]`` of the ``count`` samples whose label is most probable; ties go to the first."""
+    """``target bool [N, C]`` of the ``count`` samples with the most probable labels; of equals, the first."""
     confidence = probs.masked_fill(~target, -1).amax(1)
     keep = torch.zeros_like(confidence, dtype=torch.bool)
     keep[confidence.argsort(descending=True, stable=True)[:count]] = True
@@ -19,7 +19,7 @@ def most_confident(probs: Tensor, target: Tensor, count: int) -> Tensor:
 
 
 def top_per_class(probs: Tensor, target: Tensor, count: int) -> Tensor:
-    """For each class the ``count`` samples with that label that are most probable to be of it."""
+    """``target bool [N, C]``, of each class only the ``count`` samples with the largest probability."""
     order = probs.masked_fill(~target, -1).argsort(dim=0, descending=True, stable=True)[:count]
     return target & torch.zeros_like(target).scatter_(0, order, torch.ones_like(order, dtype=torch.bool))
 
@@ -27,8 +27,8 @@ def top_per_class(probs: Tensor, target: Tensor, count: int) -> Tensor:
 def flexible_thresholds(probs: Tensor, tau: float) -> Tensor:
     """FlexMatch's threshold of each class, ``[C]``, with its warm-up and its convex mapping.
 
-    How well a class is learned is how many samples are confidently of it, against the class with the most, or against
-    the samples that are confidently of none where these are more; ``x / (2 - x)`` makes thresholds rise slowly.
+    A class's learning status x is its number of confident samples, divided by that of the class with the most, or by
+    the number of unconfident samples if larger (warm-up). The threshold is ``tau x / (2 - x)``, which rises slowly.
     """
     confident, top = probs.max(1)
     counts = torch.bincount(top[confident >= tau], minlength=probs.shape[1]).to(probs.dtype)

@@ -1,4 +1,4 @@
-"""Conformal set predictors besides RAPS: what else people build prediction sets with."""
+"""Conformal set predictors other than RAPS: LAC, APS, SAPS, top-k, class-conditional, and scaled scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _ScorePredictor:
-    """Sets of the classes whose score is at most a threshold; a subclass says what the score is."""
+    """Sets of the classes whose score is at most a threshold; subclasses define the score."""
 
     name: ClassVar[str]
     scaling: ClassVar[str] = "platt"
@@ -26,11 +26,11 @@ class _ScorePredictor:
     alpha: float = param(0.1, "share of sets that may miss the true class", low=0, high=1, exclusive=True)
 
     def scores(self, probs: Tensor, u: Tensor) -> Tensor:
-        """The score of every class, ``[n, C]``, from ``probs [n, C]`` and draws ``u [n]``; low is likely."""
+        """The score of every class, ``[n, C]``, from ``probs [n, C]`` and draws ``u [n]``; likely classes score low."""
         raise NotImplementedError
 
     def scores_of(self, pool: Pool, probs: Tensor, u: Tensor, context: Context, use: str) -> Tensor:
-        """The same for a pool with these ``probs``, of which a subclass may ask more; ``use`` names its draws."""
+        """`scores` of a pool, for subclasses that need more of it than ``probs``; ``use`` names their random draws."""
         return self.scores(probs, u)
 
     def calibrate(self, folds: Sequence[Fold[Pool]], context: Context) -> ScoreSets:
@@ -48,7 +48,7 @@ class Lac(_ScorePredictor):
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
 
     def scores(self, probs: Tensor, u: Tensor) -> Tensor:
-        """What the class lacks of certainty."""
+        """One minus the probability of the class."""
         return 1 - probs
 
 
@@ -60,7 +60,7 @@ class Aps(_ScorePredictor):
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
 
     def scores(self, probs: Tensor, u: Tensor) -> Tensor:
-        """The probability of all classes before it, and a random share of its own."""
+        """The total probability of the classes ranked before, plus a random share of the class's own."""
         from pseudobench.conformal import class_scores
 
         return class_scores(probs, u, 0.0, 0)
@@ -68,13 +68,13 @@ class Aps(_ScorePredictor):
 
 @dataclass(frozen=True)
 class Saps(_ScorePredictor):
-    """SAPS: as APS, but ranks count instead of all probabilities below the largest (Huang et al., ICML 2024)."""
+    """SAPS: as APS, but each rank after the first adds a constant, not a probability (Huang et al., ICML 2024)."""
 
     name: ClassVar[str] = "saps"
-    lam: float = param(0.2, "what a rank counts (lambda)", low=0, exclusive=True)
+    lam: float = param(0.2, "constant that each rank adds (lambda)", low=0, exclusive=True)
 
     def scores(self, probs: Tensor, u: Tensor) -> Tensor:
-        """A random share of the largest probability, and ``lam`` for each rank behind it."""
+        """At rank 0 ``u`` times the largest probability, at rank r all of it plus ``(r - 1 + u) lam``."""
         from pseudobench.conformal import class_ranks
 
         rank, top, u = class_ranks(probs), probs.amax(1, keepdim=True), u[:, None]
@@ -83,7 +83,7 @@ class Saps(_ScorePredictor):
 
 @dataclass(frozen=True)
 class TopK(_ScorePredictor):
-    """The k most probable classes of every sample, with the k that covers (the plainest sets there are)."""
+    """The k most probable classes of every sample, with the smallest k that covers: the plainest sets."""
 
     name: ClassVar[str] = "top-k"
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
@@ -97,7 +97,7 @@ class TopK(_ScorePredictor):
 
 @dataclass(frozen=True)
 class ClassConditional(_ScorePredictor):
-    """Mondrian sets: a threshold for each class, so that each is covered (Vovk 2012; Ding et al., NeurIPS 2023)."""
+    """Mondrian sets: a threshold per class, so that each class is covered (Vovk 2012; Ding et al., NeurIPS 2023)."""
 
     name: ClassVar[str] = "class-conditional"
     by_class: ClassVar[bool] = True
@@ -111,32 +111,32 @@ class ClassConditional(_ScorePredictor):
 
 @dataclass(frozen=True)
 class Scaled(_ScorePredictor):
-    """LAC's score over an uncertainty: what a class lacks counts less where the network is unsure.
+    """LAC's score divided by the sample's uncertainty: unsure samples get larger sets.
 
-    The future work of the UPS-RAPS paper, after section 2.3 of Angelopoulos and Bates, A Gentle Introduction to
-    Conformal Prediction. The threshold is in units of the uncertainty, which is a function of the sample alone, so
-    coverage holds as for any score.
+    The UPS-RAPS paper names it as future work; see section 2.3 of Angelopoulos and Bates, A Gentle Introduction to
+    Conformal Prediction. The uncertainty depends on the sample alone and not on its label, so coverage holds as for
+    any score.
     """
 
     name: ClassVar[str] = "scaled"
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
     by: str = param(
         "mc-dropout",
-        "the uncertainty: mc-dropout: the deviation over passes, averaged over classes; entropy: that of one pass",
+        "uncertainty; mc-dropout: deviation over passes, averaged over classes; entropy: of one pass without dropout",
         choices=("mc-dropout", "entropy"),
     )
     passes: int = param(10, "stochastic passes of mc-dropout", low=2)
     floor: float = param(
-        0.01, "added to the uncertainty, lest certain samples have infinite scores", low=0, exclusive=True
+        0.01, "constant added to the uncertainty, so that scores of certain samples stay finite", low=0, exclusive=True
     )
 
     @property
     def needs_dropout(self) -> bool:
-        """Only if it draws."""
+        """Only MC-dropout draws."""
         return self.by == "mc-dropout"
 
     def scores_of(self, pool: Pool, probs: Tensor, u: Tensor, context: Context, use: str) -> Tensor:
-        """What a class lacks of certainty, in units of the sample's uncertainty."""
+        """One minus the probability of the class, divided by the sample's uncertainty plus ``floor``."""
         from pseudobench_sets.calibrated import deviation, entropy
 
         if self.by == "entropy":
@@ -148,5 +148,5 @@ class Scaled(_ScorePredictor):
 
 @hookimpl
 def bench_set_predictors() -> list[type[_ScorePredictor]]:
-    """Offer them all."""
+    """Offer the set predictors of this plugin."""
     return [Lac, Aps, Saps, TopK, ClassConditional, Scaled]

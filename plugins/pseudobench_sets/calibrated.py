@@ -1,4 +1,4 @@
-"""Sets from any score, by one network or by several."""
+"""Sets from any score, by one network or by several (cross calibration)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 
 def entropy(probs: Tensor, task: str) -> Tensor:
-    """The entropy of each row of ``probs [n, C]`` as a share of the largest there can be, ``[n]``."""
-    if task == MULTI:  # of each class by itself, averaged
+    """The entropy of each row of ``probs [n, C]`` as a share of the largest possible, ``[n]``.
+
+    In the multi-label task it is the binary entropy of each class, averaged over classes.
+    """
+    if task == MULTI:
         found: Tensor = (torch.special.entr(probs) + torch.special.entr(1 - probs)).mean(1) / math.log(2)
     else:
         found = torch.special.entr(probs).sum(1) / math.log(probs.shape[1])
@@ -26,13 +29,13 @@ def entropy(probs: Tensor, task: str) -> Tensor:
 
 
 def deviation(samples: Iterable[Tensor], activate: Callable[[Tensor], Tensor]) -> Tensor:
-    """The deviation over passes of batches ``[passes, B, C]``, averaged over classes, ``[n]``."""
+    """The deviation over the passes of batches ``[passes, B, C]``, averaged over classes, ``[n]``."""
     return torch.cat([moments(activate(batch))[1].mean(1) for batch in samples])
 
 
 @dataclass(frozen=True)
 class ScoreSets:
-    """A predictor after calibration: the scores ``[n_k]`` of each fold's points, and their labels."""
+    """A predictor after calibration: the scores ``[n_k]`` and the labels of each fold's points."""
 
     predictor: Any
     scores: tuple[Tensor, ...]
@@ -40,17 +43,17 @@ class ScoreSets:
 
     @property
     def tau(self) -> float:
-        """The threshold; NaN where there is no single one (several folds, or one for each class)."""
+        """The threshold; NaN if there is more than one (several folds, or a threshold per class)."""
         single = len(self.scores) == 1 and not self.predictor.by_class
         return conformal.conformal_threshold(self.scores[0], self.predictor.alpha) if single else math.nan
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """What the record keeps: how many points gave the threshold."""
+        """For the record: the number of calibration points."""
         return {"points": sum(len(scores) for scores in self.scores)}
 
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
-        """Sets for the images that ``pools[k]`` shows through fold k's network."""
+        """Sets of N samples; ``pools[k]`` are these samples as seen by the network of fold k."""
         name, alpha = self.predictor.name, self.predictor.alpha
         probs = [context.activate(pool.logits()) for pool in pools]
         u = torch.rand(len(probs[0]), generator=context.generator(f"{name}-predict"))
@@ -66,18 +69,18 @@ class ScoreSets:
         return PredictionSets(mask, torch.stack(probs).mean(0), self.tau)
 
     def _column(self, scores: Sequence[Tensor], class_: int) -> Tensor:
-        """Whether each sample's set holds a class, ``bool [N, 1]``, by the points of that class alone."""
+        """Whether each sample's set holds ``class_``, ``bool [N, 1]``, calibrated on the points of that class alone."""
         own = [points[labels == class_] for points, labels in zip(self.scores, self.labels, strict=True)]
         return conformal.cross_mask(own, [each[:, class_, None] for each in scores], self.predictor.alpha)
 
 
 def calibrate(predictor: Any, folds: Sequence[Fold[Pool]], context: Context) -> ScoreSets:
-    """The scores of the calibration points' own labels."""
+    """Score the label of each calibration point."""
     generator = context.generator(f"{predictor.name}-calibrate")
     found = []
-    for place, fold in enumerate(folds):
+    for index, fold in enumerate(folds):
         u = torch.rand(len(fold.labels), generator=generator)
         probs = context.activate(fold.pool.logits())
-        scores = predictor.scores_of(fold.pool, probs, u, context, f"calibrate-{place}")
+        scores = predictor.scores_of(fold.pool, probs, u, context, f"calibrate-{index}")
         found.append(conformal.own_scores(scores, fold.labels))
     return ScoreSets(predictor, tuple(found), tuple(fold.labels for fold in folds))

@@ -18,17 +18,17 @@ class Slurm:
 
     name: ClassVar[str] = "slurm"
     partition: str | None = param(None, "partition; none: Slurm's default")
-    account: str | None = param(None, "account that the time is taken from; none: Slurm's default")
-    time: int = param(240, "minutes that a job may take; one that runs out is queued again and goes on", low=1)
-    cpus: int = param(2, "CPUs of a job, and the threads of its runs", low=1)
+    account: str | None = param(None, "account that is charged; none: Slurm's default")
+    time: int = param(240, "time limit of a job in minutes; a job that reaches it is queued again and goes on", low=1)
+    cpus: int = param(2, "CPUs of a job, and the number of threads of its runs", low=1)
     gpus: int = param(0, "GPUs of a job", low=0)
     memory: float = param(8, "gigabytes of memory of a job", low=0, exclusive=True)
-    runs: int = param(1, "runs in a job, one after another; more where runs are short", low=1)
+    runs: int = param(1, "runs of a job, one after another; take more if runs are short", low=1)
     wait: bool = param(True, "false: submit, and come back later with the same command")
-    cluster: str = param("slurm", "local: processes here, to try all this without Slurm", choices=("slurm", "local"))
+    cluster: str = param("slurm", "local: processes on this machine, without Slurm", choices=("slurm", "local"))
 
     def execute(self, batch: Batch) -> Iterator[Ended]:
-        """Submit what is not in the queue already, and wait for all of it."""
+        """Submit the runs that are not in the queue yet, and wait for all runs."""
         try:
             import submitit  # noqa: F401
         except ImportError:
@@ -40,5 +40,5 @@ class Slurm:
 
 @hookimpl
 def bench_executors() -> list[type]:
-    """Slurm."""
+    """Offer Slurm."""
     return [Slurm]

@@ -1,4 +1,4 @@
-"""Submitting jobs, finding them again, and what a job does."""
+"""Submitting jobs, finding them again after a restart, and the work of a job."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
     from pseudobench.executors import RunSpec
     from pseudobench_slurm import Slurm
 
-#: Jobs in an array: a Slurm that was not told otherwise takes 1,000.
+#: Largest number of jobs in an array: Slurm's default limit.
 _ARRAY = 1000
-#: Seconds between two looks at the queue, at first and in the long run: its master serves others too.
+#: Seconds between two looks at the queue, at first and later: Slurm's controller serves other users too.
 _PAUSES = (1.0, 10.0)
 
 
 class Job:
-    """What a job does. Submitit calls it, and asks what to do when its time runs out."""
+    """The work of a job. Submitit calls it, and calls `checkpoint` when the time limit is near."""
 
     def __call__(self, setup: Setup, specs: Sequence[RunSpec], notes: JobNotes) -> None:
-        """Runs, one after another. Those that are done are not done again."""
+        """Execute runs one after another and note their ends. Finished runs are not executed again."""
         with warnings_sent(_print):
             runner = setup.runner(_print)
             for spec in specs:
                 notes.put_end(spec.run_id, attempt(runner, spec))
 
     def checkpoint(self, *arguments: Any) -> submitit.helpers.DelayedSubmission:
-        """Queued again with the same runs, which go on from their last checkpoint."""
+        """Queue the job again with the same runs, which go on from their last checkpoint."""
         return submitit.helpers.DelayedSubmission(self, *arguments)
 
 
 def _print(message: tuple[Any, ...]) -> None:
-    """Into the job's log."""
-    what, *details = message
-    if what in ("warning", "round_finished"):
-        print(what, *details, flush=True)
+    """Print warnings and finished rounds to the job's log."""
+    kind, *details = message
+    if kind in ("warning", "round_finished"):
+        print(kind, *details, flush=True)
 
 
 def execute(options: Slurm, batch: Batch) -> Iterator[Ended]:
-    """Submit, and wait for what was submitted now and before."""
+    """Submit new runs, and wait for the runs submitted now and by earlier commands."""
     notes, cluster = JobNotes(batch.folder), Cluster(options.cluster)
     notes.prepare()
     _forget_old(batch, notes)
@@ -66,7 +66,7 @@ def execute(options: Slurm, batch: Batch) -> Iterator[Ended]:
     started = time.monotonic()
     waiting = dict(known)
     while waiting:
-        alive = cluster.alive(queued.values())  # before looking for ends: what ends in between is not lost
+        alive = cluster.alive(queued.values())  # asked before reading notes: a run that ends in between is not lost
         for run_id in list(waiting):
             ended = notes.end(run_id)
             if ended is None and queued.get(run_id) not in alive:
@@ -78,7 +78,7 @@ def execute(options: Slurm, batch: Batch) -> Iterator[Ended]:
 
 
 def _forget_old(batch: Batch, notes: JobNotes) -> None:
-    """Ends of runs that are to be done again: asked for with --force, or their record was taken away."""
+    """Forget the noted ends of runs to be repeated: with --force, or because their record was deleted."""
     for spec in batch.specs:
         ended = notes.end(spec.run_id)
         gone = ended == End(None) and not (batch.folder / f"{spec.run_id}.json").exists()
@@ -87,7 +87,7 @@ def _forget_old(batch: Batch, notes: JobNotes) -> None:
 
 
 class Cluster:
-    """Slurm, or processes here that stand in for it."""
+    """Slurm, or processes on this machine that stand in for it."""
 
     def __init__(self, kind: str) -> None:
         if kind == "slurm" and shutil.which("sbatch") is None:
@@ -96,7 +96,7 @@ class Cluster:
         self._own: dict[str, Any] = {}
 
     def submit(self, options: Slurm, batch: Batch, notes: JobNotes, specs: Sequence[RunSpec]) -> dict[str, str]:
-        """Jobs for these runs; run to job."""
+        """Submit jobs for the runs; run id to job id."""
         setup = batch.setup.with_threads(options.cpus)
         pieces = [specs[start : start + options.runs] for start in range(0, len(specs), options.runs)]
         found: dict[str, str] = {}
@@ -112,13 +112,13 @@ class Cluster:
         return found
 
     def alive(self, jobs: Any) -> set[str]:
-        """Those of ``jobs`` that wait or run. Slurm's accounting is not asked: not every cluster has it."""
+        """The subset of ``jobs`` that waits or runs, by squeue: not every cluster has Slurm's accounting."""
         if self._kind == "local":
             return {job for job in jobs if (not self._own[job].done() if job in self._own else _is_process(job))}
         command = ["squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         if done.returncode:
-            return set(jobs)  # its master is busy or restarting: nobody knows, so nothing is given up
+            return set(jobs)  # the controller is busy or restarting: assume that all are alive
         return set(done.stdout.split()) & set(jobs)
 
 
@@ -144,7 +144,7 @@ def _limits(options: Slurm, jobs: int | None) -> dict[str, Any]:
 
 
 def _is_process(job: str) -> bool:
-    """Whether the process that stands in for a job is at work; one that ended may still have its number."""
+    """Whether the process that stands in for a job is running; a zombie still has its process id."""
     try:
         os.kill(int(job), 0)
         return Path(f"/proc/{job}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"

@@ -1,4 +1,4 @@
-"""TensorBoard: with PSEUDOBENCH_TENSORBOARD set to a folder, every run writes its rounds below it as they end."""
+"""TensorBoard: with PSEUDOBENCH_TENSORBOARD set to a folder, every run logs its rounds there as they end."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
     from pseudobench import RunSpec
 
-#: The environment variable that switches it on.
+#: The environment variable that names the folder.
 FOLDER = "PSEUDOBENCH_TENSORBOARD"
 
-#: Run id to its open file, for the runs of this process that have not ended.
+#: Run id to its writer, for the runs of this process that have not ended.
 _writers: dict[str, SummaryWriter] = {}
 
 
 @hookimpl
 def bench_run_started(spec: RunSpec) -> None:
-    """Say so at once if the library is missing."""
+    """Raise at once if the library is missing."""
     if os.environ.get(FOLDER):
         try:
             import torch.utils.tensorboard  # noqa: F401
@@ -33,7 +33,7 @@ def bench_run_started(spec: RunSpec) -> None:
 
 @hookimpl
 def bench_round_finished(spec: RunSpec, round: dict[str, Any]) -> None:
-    """Write every number of the round."""
+    """Log every number of the round; the step is the round."""
     if not os.environ.get(FOLDER):
         return
     if spec.run_id not in _writers:
@@ -45,7 +45,7 @@ def bench_round_finished(spec: RunSpec, round: dict[str, Any]) -> None:
 
 
 def _start(spec: RunSpec, round_: int) -> SummaryWriter:
-    """A file that begins with this round: what an earlier attempt wrote of it and those after it no longer counts."""
+    """A writer that begins with this round, and purges later rounds left by an interrupted attempt."""
     from torch.utils.tensorboard import SummaryWriter
     from torch.utils.tensorboard.summary import hparams
 
@@ -57,7 +57,7 @@ def _start(spec: RunSpec, round_: int) -> SummaryWriter:
 
 @hookimpl
 def bench_run_finished(spec: RunSpec, record: dict[str, Any]) -> None:
-    """Write how the run ended; one that failed before its first round has nothing to show."""
+    """Log the run's status; a run that failed before its first round has no writer."""
     if spec.run_id in _writers:
         with _writers.pop(spec.run_id) as writer:
             reason = f": {record['error']['message']}" if record["error"] else ""

@@ -1,4 +1,4 @@
-"""Uncertainty estimators besides MC-dropout's deviation."""
+"""Uncertainty estimators other than MC-dropout: entropy, margin, BALD, ensembles, test-time augmentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entropy:
-    """The entropy of the network's outputs, as a share of the largest there can be: 0 is certain, 1 knows nothing."""
+    """The entropy of the probabilities, as a share of the largest possible: 0 is certain, 1 is a uniform guess."""
 
     name: ClassVar[str] = "entropy"
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
@@ -31,7 +31,7 @@ class Entropy:
 
 @dataclass(frozen=True)
 class Margin:
-    """One minus the lead of the most probable class over the next (Scheffer et al. 2001): 0 is certain."""
+    """One minus the difference of the two largest probabilities (Scheffer et al. 2001): 0 is certain."""
 
     name: ClassVar[str] = "margin"
     needs_sets: ClassVar[bool] = False
@@ -46,7 +46,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Bald:
-    """BALD: how much passes with dropout disagree (Houlsby et al. 2011, Gal et al. 2017)."""
+    """BALD: disagreement of passes with dropout, as mutual information (Houlsby et al. 2011, Gal et al. 2017)."""
 
     name: ClassVar[str] = "bald"
     needs_sets: ClassVar[bool] = False
@@ -64,8 +64,8 @@ class Bald:
 class Ensemble:
     """A deep ensemble: mean and deviation over networks from different seeds (Lakshminarayanan et al. 2017).
 
-    Every round trains ``networks`` of them, on the same labels. The first is the one that is evaluated, as for every
-    other method. Under cross calibration the networks of the folds are the others, as far as there are any.
+    Every round trains ``networks`` networks on the same labels. The first one is evaluated, as in every other method.
+    Under cross calibration the networks of the folds serve as the further members, as far as they suffice.
     """
 
     name: ClassVar[str] = "ensemble"
@@ -73,7 +73,10 @@ class Ensemble:
     needs_sets: ClassVar[bool] = False
     networks: int = param(5, "networks; the deviation is the unbiased one, so at least 2", low=2)
     negative_temperature: float = param(
-        2.0, "temperature that softens what the rule for negatives reads (single-label)", low=0, exclusive=True
+        2.0,
+        "temperature that softens probabilities for the rule on negatives (single-label)",
+        low=0,
+        exclusive=True,
     )
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
@@ -88,7 +91,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Augmented:
-    """Test-time augmentation: mean and deviation over shifted and mirrored images (Ayhan and Berens 2018)."""
+    """Test-time augmentation: mean and deviation over shifted and mirrored views (Ayhan and Berens 2018)."""
 
     name: ClassVar[str] = "test-time"
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
@@ -96,7 +99,10 @@ class Augmented:
     needs_images: ClassVar[bool] = True
     views: int = param(10, "augmented views; the deviation is the unbiased one, so at least 2", low=2)
     negative_temperature: float = param(
-        2.0, "temperature that softens what the rule for negatives reads (single-label)", low=0, exclusive=True
+        2.0,
+        "temperature that softens probabilities for the rule on negatives (single-label)",
+        low=0,
+        exclusive=True,
     )
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
@@ -109,5 +115,5 @@ class Augmented:
 
 @hookimpl
 def bench_estimators() -> list[type]:
-    """Offer them all."""
+    """Offer the estimators of this plugin."""
     return [Entropy, Margin, Bald, Ensemble, Augmented]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class McDropout:
-    """MC-dropout: the mean of several passes with dropout, and their standard deviation as the uncertainty."""
+    """MC-dropout: mean probabilities of several passes with dropout; their standard deviation is the uncertainty."""
 
     name: ClassVar[str] = "mc-dropout"
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
@@ -21,7 +21,10 @@ class McDropout:
     needs_dropout: ClassVar[bool] = True
     passes: int = param(10, "stochastic passes; the deviation is the unbiased one, so at least 2", low=2)
     negative_temperature: float = param(
-        2.0, "temperature that softens what the rule for negatives reads (single-label)", low=0, exclusive=True
+        2.0,
+        "temperature that softens probabilities for the rule on negatives (single-label)",
+        low=0,
+        exclusive=True,
     )
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
@@ -34,7 +37,7 @@ class McDropout:
 
 @dataclass(frozen=True)
 class Ups:
-    """Eq. 4: positives that are probable and certain, negatives that are improbable and certain."""
+    """Eq. 4: positives are probable and certain, negatives are improbable and certain."""
 
     name: ClassVar[str] = "ups"
     tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
@@ -48,13 +51,13 @@ class Ups:
         choices=("improbable", "complement", "none"),
     )
     balance_rounds: int = param(
-        6, "rounds in which each class gets equally many positives, from the first (single-label)", low=0
+        6, "number of rounds, from the first, in which positives are balanced over classes (single-label)", low=0
     )
     balance_floor: int = param(25, "positives of a class that balancing never goes below", low=1)
 
     @property
     def needs_sets(self) -> bool:
-        """Only for negatives from outside the sets."""
+        """Sets are read only for negatives from outside them."""
         return self.negatives == "complement"
 
     def select(
@@ -84,7 +87,7 @@ def bench_estimators() -> list[type[McDropout]]:
 
 @hookimpl
 def bench_selectors() -> list[type[Ups]]:
-    """Offer the rule of UPS."""
+    """Offer the selection rule of UPS."""
     return [Ups]
 
 

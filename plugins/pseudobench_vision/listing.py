@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from pseudobench import BenchError
+from pseudobench.files.own_files import TEST_SHARE, read_table
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff"}
-#: Without folders `train` and `test`, one image of each class in this many is a test image.
-TEST_SHARE = 5
-
 
 Label = TypeVar("Label", int, tuple[int, ...])
 
@@ -68,24 +65,22 @@ def list_table(table: Path) -> Listing[tuple[int, ...]]:
 
     Files are beside the table. Without a column ``part`` every fifth image is for testing.
     """
-    if not table.is_file():
-        raise BenchError(f"there is no table {table}")
-    with table.open(encoding="utf-8-sig", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    missing = {"file", "labels"} - set(rows[0] if rows else ())
+    header, cells = read_table(table)
+    rows = [dict(zip(header, row, strict=True)) for row in cells]
+    missing = {"file", "labels"} - set(header if rows else ())
     if missing:
         raise BenchError(
             f"{table} must begin with a line that names its columns, file and labels; it has no {missing.pop()}"
         )
     found: dict[str, list[tuple[Path, tuple[str, ...]]]] = {"train": [], "test": []}
     for line, row in enumerate(rows, 2):
-        path = table.parent / (row["file"] or "")
+        path = table.parent / row["file"]
         if not path.is_file():
             raise BenchError(f"{table}, line {line}: there is no file {path}")
         part = row.get("part") or ("test" if (line - 1) % TEST_SHARE == 0 else "train")
         if part not in found:
             raise BenchError(f"{table}, line {line}: a part is train or test, not {part!r}")
-        found[part].append((path, tuple(name.strip() for name in (row["labels"] or "").split(";") if name.strip())))
+        found[part].append((path, tuple(name.strip() for name in row["labels"].split(";") if name.strip())))
     names = tuple(sorted({name for files in found.values() for _, labels in files for name in labels}))
     if len(names) < 2 or not all(found.values()):
         raise BenchError(f"{table} must have at least two labels, and images both to train and to test with")

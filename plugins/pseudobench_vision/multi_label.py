@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from pseudobench import MULTI, BenchError, param
+from pseudobench.files.own_files import canonical_path
 from pseudobench_vision.single_label import CIFAR_CPU, Cifar10, Digits, Listed, Presets
 
 if TYPE_CHECKING:
@@ -91,6 +92,9 @@ class Csv(Listed):
     presets: ClassVar[Presets] = {}
     path: str = param("", "the table: columns file, labels (split by ;) and, if you like, part (train or test)")
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", canonical_path(self.path))
+
     @property
     def _listing(self) -> Listing[tuple[int, ...]]:
         from pathlib import Path
@@ -99,7 +103,7 @@ class Csv(Listed):
 
         if not self.path:
             raise BenchError("say which table: csv:PATH")
-        return list_table(Path(self.path))
+        return list_table(Path(self.path).absolute())
 
     @property
     def default_labels(self) -> int:
@@ -111,3 +115,10 @@ class Csv(Listed):
         from pseudobench_vision.folder import load_folder
 
         return load_folder(f"csv:{self.path}", self._listing)
+
+    def fingerprint(self) -> str:
+        """A hash of the table and of the images that it names."""
+        from pathlib import Path
+
+        table = Path(self.path).absolute()
+        return self._fingerprint(table.parent, table)

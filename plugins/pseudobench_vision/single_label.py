@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pseudobench import BenchError, Value, param
+from pseudobench.files.own_files import canonical_path, fingerprint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,20 +116,31 @@ class FashionMnist:
     classes: ClassVar[int] = 10
     train_size: ClassVar[int] = 60_000
     test_size: ClassVar[int] = 10_000
+    flip: ClassVar[bool] = True
     default_labels: ClassVar[int] = 1000
     backbone: ClassVar[str] = "cifar_cnn"
     presets: ClassVar[Presets] = {}
 
     def is_present(self, data_dir: Path) -> bool:
-        """Whether its files are in the data folder."""
-        folder = data_dir / "FashionMNIST" / "raw"
-        return folder.is_dir() and len(list(folder.glob("*-ubyte"))) == 4
+        """Whether its files are in the data folder, or where Debian's package puts them."""
+        from pseudobench_vision.idx_files import is_present
+
+        return is_present(self.name, data_dir)
 
     def load(self, data_dir: Path) -> Dataset:
         """Read it from the data folder, downloaded first if it is not there."""
-        from pseudobench_vision.fashion import load_fashion
+        from pseudobench_vision.idx_files import load_idx
 
-        return load_fashion(self.name, data_dir)
+        return load_idx(self.name, data_dir, flip=self.flip)
+
+
+@dataclass(frozen=True)
+class Mnist(FashionMnist):
+    """MNIST: 70,000 grey images of handwritten digits, 28 x 28 pixels (LeCun et al. 1998)."""
+
+    name: ClassVar[str] = "mnist"
+    flip: ClassVar[bool] = False
+    default_labels: ClassVar[int] = 100
 
 
 class Listed:
@@ -157,6 +169,10 @@ class Listed:
         """Whether the files are there."""
         return self.train_size > 0
 
+    def _fingerprint(self, folder: Path, *others: Path) -> str:
+        """A hash of the listed files, and of others, by their names relative to ``folder``."""
+        return fingerprint(folder, [*others, *(file for file, _ in (*self._listing.train, *self._listing.test))])
+
 
 @dataclass(frozen=True)
 class Folder(Listed):
@@ -167,6 +183,9 @@ class Folder(Listed):
     presets: ClassVar[Presets] = {}
     path: str = param("", "the folder")
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", canonical_path(self.path))
+
     @property
     def _listing(self) -> Listing[int]:
         from pathlib import Path
@@ -175,7 +194,7 @@ class Folder(Listed):
 
         if not self.path:
             raise BenchError("say which folder: folder:PATH")
-        return list_folder(Path(self.path))
+        return list_folder(Path(self.path).absolute())
 
     @property
     def default_labels(self) -> int:
@@ -187,3 +206,9 @@ class Folder(Listed):
         from pseudobench_vision.folder import load_folder
 
         return load_folder(f"folder:{self.path}", self._listing)
+
+    def fingerprint(self) -> str:
+        """A hash of the images' names and content."""
+        from pathlib import Path
+
+        return self._fingerprint(Path(self.path).absolute())

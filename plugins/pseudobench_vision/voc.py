@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,9 +10,10 @@ import numpy as np
 import torch
 from PIL import Image, UnidentifiedImageError
 from torch import Tensor
-from torchvision.datasets import VOCDetection
+from torchvision.datasets.voc import DATASET_YEAR_DICT
 
 from pseudobench import BenchError, Dataset
+from pseudobench.files.fetching import download, staged, unpack
 
 CLASSES = (
     *("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog"),
@@ -20,6 +22,11 @@ CLASSES = (
 FOLDER = Path("VOCdevkit") / "VOC2007"
 #: Which list of images is for what.
 PARTS = {"train": "trainval", "test": "test"}
+#: The archive of each list, and its md5.
+ARCHIVES = {
+    part: (DATASET_YEAR_DICT[year]["url"], DATASET_YEAR_DICT[year]["md5"])
+    for part, year in (("trainval", "2007"), ("test", "2007-test"))
+}
 #: Pixels of a side that images are made: they are of all sizes and shapes, and a batch has one.
 SIDE = 128
 
@@ -30,19 +37,26 @@ def is_present(data_dir: Path) -> bool:
 
 
 def load_voc(name: str, data_dir: Path) -> Dataset:
-    """The dataset from ``data_dir``, downloaded through torchvision, which checks it, if it is not there."""
+    """The dataset from ``data_dir``, downloaded first if it is not there."""
     try:
-        for part in PARTS.values():
+        for part, (url, md5) in ARCHIVES.items():
             if not _list(data_dir, part).is_file():
-                VOCDetection(str(data_dir), year="2007", image_set=part, download=True)
-    except (OSError, RuntimeError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+                _fetch(url, md5, data_dir)
+    except OSError as error:
+        reason = " ".join(str(error).split())
         raise BenchError(
             f"{name} can't be downloaded ({reason}); put the folders Annotations, ImageSets and JPEGImages of its "
             f"trainval and test archives into {data_dir / FOLDER}"
         ) from None
     train, test = (_read(data_dir, part) for part in PARTS.values())
     return Dataset(name, len(CLASSES), *train, *test, flip=True)
+
+
+def _fetch(url: str, md5: str, data_dir: Path) -> None:
+    with staged(data_dir) as folder, tempfile.TemporaryDirectory() as temporary:
+        archive = Path(temporary) / url.rpartition("/")[2]
+        download(url, archive, f"md5:{md5}")
+        unpack(archive, folder)
 
 
 def _list(data_dir: Path, part: str) -> Path:

@@ -40,6 +40,7 @@ def record(
     validation=False,
     settings=(),
     status="done",
+    environment=(),
     **test,
 ):
     """A finished run with these results on the test set; without accuracy, one that failed at once."""
@@ -47,7 +48,7 @@ def record(
     spec["seed"] = seed
     held = 10 if "calibration" in spec["settings"] else 0
     text = repr((spec["dataset"], labels, seed, held))
-    rounds = [{"round": 0, "selection": None, "test": {"accuracy": accuracy, **test}}]
+    rounds = [{"round": 0, "selection": None, "test": {"accuracy": accuracy, **test}, "seconds": {}}]
     return {
         "kind": KIND,
         "format": FORMAT,
@@ -55,7 +56,7 @@ def record(
         "status": status if accuracy is not None else "failed",
         "spec": spec,
         "split": {"labeled": labels - held, "calibration": held, "sha256": hashlib.sha256(text.encode()).hexdigest()},
-        "environment": {},
+        "environment": dict(environment),
         "rounds": rounds if accuracy is not None else [],
         "error": None if accuracy is not None else {"message": "the loss became nan", "where": "fit"},
         "seconds": 1.0,

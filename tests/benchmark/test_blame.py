@@ -11,6 +11,7 @@ from strangers import Anything, load, plugin
 from harness import make_runner
 from pseudobench import Backbone, BenchError, BenchWarning, Column, Estimate, Selection, param
 from pseudobench.analysis.dataframe import frame
+from pseudobench.analysis.run_facts import read_facts
 from pseudobench.experiments.resolving import resolve
 from pseudobench.learning.networks import check_backbone
 
@@ -102,6 +103,6 @@ def test_one_strangers_column_that_fails_is_named_and_empty(tmp_path):
     spec = resolve(registry, method="supervised", dataset="digits", seed=0, preset="smoke")
     records = make_runner(tmp_path, registry, plugins).run([spec])
     with pytest.warns(BenchWarning, match=r"column 'ghost' of plugin 'stranger' \(dist-stranger 1.2\) can't read"):
-        runs = frame(records, registry)
+        runs = frame(read_facts(records, registry), registry)
     assert runs["ghost"].isna().all()
     assert runs["accuracy"].notna().all()

@@ -20,7 +20,8 @@ from pseudobench.experiments.resolving import resolve
 from pseudobench.learning.augmentation import augmentation
 from pseudobench.learning.networks import NetworkSpec, make_network
 from pseudobench.learning.pool import Normalizer
-from pseudobench.learning.training_loop import TrainingSet, fit
+from pseudobench.learning.training_loop import fit
+from pseudobench.learning.training_set import TrainingSet
 from pseudobench.registry.components import build_registry
 from pseudobench.registry.plugins import load_plugins
 from pseudobench.storage.cache import Cache
@@ -328,8 +329,12 @@ def attempt(folder, log, pause):
         at_work.run(experiment(at_work.registry))
 
 
+#: The last one has a state that its training carries from step to step, and views of the pool.
+METHODS = ("supervised", "pl", "ups-raps", "freematch")
+
+
 def experiment(registry):
-    return [spec_for(registry, method, seed) for seed in (0, 1) for method in ("supervised", "pl", "ups-raps")]
+    return [spec_for(registry, method, seed) for seed in (0, 1) for method in METHODS]
 
 
 def test_runs_killed_at_any_moment_end_with_the_records_they_would_have_had(tmp_path, registry, processes):
@@ -388,7 +393,7 @@ def test_two_processes_on_one_folder_do_nothing_twice(tmp_path, registry, proces
     records = [Store(tmp_path / "runs").load(spec.run_id) for spec in specs]
     assert {record["status"] for record in records} == {"done"}
     first = [record["rounds"][0]["work"]["trained"] for record in records]
-    assert sum(first) == 4  # for each seed one with all labels, and one without those for calibration
+    assert sum(first) == 6  # for each seed one with all labels, one without those for calibration, and FreeMatch's
     expected = runner(tmp_path / "serial", cache=False).run(specs)
     assert [without_times(each) for each in records] == [without_times(each) for each in expected]
 

@@ -24,7 +24,7 @@ SMOKE = ("--preset", "smoke", "--seeds", "2", "--methods", "supervised,ups-raps"
     [
         (("--methods", "ups-rasp"), "there is no method 'ups-rasp'; did you mean 'ups-raps'?"),
         (("--dataset", "digit"), "there is no dataset 'digit'; did you mean 'digits'?"),
-        (("--labels", "5000"), "--labels 5000: digits has 1201 training images"),
+        (("--labels", "5000"), "--labels 5000: digits has 1201 training samples"),
         (
             ("--labels", "55"),
             "not divisible by the 10 classes of digits, and every class gets equally many; take 50 or 60",
@@ -45,7 +45,7 @@ SMOKE = ("--preset", "smoke", "--seeds", "2", "--methods", "supervised,ups-raps"
             ("--methods", "ups", "--set", "ups.negatives=complement"),
             "method 'ups': selector 'ups' needs a set predictor, as it is set; add one of: raps",
         ),
-        (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 images; take at most 1160"),
+        (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 samples; take at most 1160"),
         (("--labels", "10"), "or --calibration cross"),
         (("--dataset", "cifar10", "--labels", "50000"), "all of cifar10 is labeled, and 'pl' needs a pool"),
         (("--backbone", "resnet81"), "there is no backbone 'resnet81'; did you mean"),
@@ -87,9 +87,10 @@ def test_run_table_show_and_again(bench):
 
     table = bench("table", "runs", "--format", "csv", "--columns", "accuracy,coverage")
     lines = table.out.splitlines()
-    assert lines[0].endswith(
-        "method,runs,not_done,accuracy,accuracy_half95,accuracy_n,accuracy_mark,"
-        "coverage,coverage_half95,coverage_n,coverage_mark"
+    assert lines[0] == (
+        "dataset,labels,evaluated_on,backbone,preset,device,method,arm,settings,runs,not_done,accuracy,accuracy_half95,"
+        "accuracy_n,accuracy_best,accuracy_letters,accuracy_p,coverage,coverage_half95,coverage_n,coverage_best,"
+        "coverage_letters,coverage_p"
     )
     assert len(lines) == 3
 
@@ -279,4 +280,7 @@ def test_the_python_api_returns_frames(tmp_path):
     assert runs["accuracy"].between(0, 1).all()
     loaded = pseudobench.load_results(tmp_path)
     assert set(loaded["run_id"]) == set(runs["run_id"])
-    assert (loaded["settings"] == "recipe.lr=0.05").all()
+    assert (loaded["recipe_lr"] == 0.05).all()
+    rounds = pseudobench.load_rounds(tmp_path)
+    last = rounds.groupby("run_id")["test_accuracy"].last()
+    assert dict(last) == dict(zip(loaded["run_id"], loaded["accuracy"], strict=True))

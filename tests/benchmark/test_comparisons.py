@@ -12,19 +12,21 @@ from scipy import stats
 
 import pseudobench
 from pseudobench import BenchError
-from pseudobench.analysis.comparisons import compare_records, to_values
-from pseudobench.analysis.sentences import sentence, sentences
+from pseudobench.analysis.comparisons import compare_records
+from pseudobench.output.sentences import sentence, sentences
+from pseudobench.output.summary_frames import comparison_frame
 
 NOISE = np.random.default_rng(0).normal(0, 0.01, size=(3, 10))
 UPS, PL, SUPERVISED = (0.9 + NOISE[0]).tolist(), (0.88 + NOISE[1]).tolist(), (0.895 + NOISE[2]).tolist()
 
 
-def compare(registry, names, *groups, metric=None):
-    return compare_records([each for group in groups for each in group], names, metric, registry)
+def compare(registry, names, *groups, metric=None, family="all"):
+    return compare_records([each for group in groups for each in group], names, metric, registry, family)
 
 
-def test_numbers_are_scipys_with_bonferroni_on_the_smaller_of_two(registry):
-    rows = to_values(
+def test_numbers_are_scipys(registry):
+    """P-values by themselves; corrected ones are not smaller, and in a family of one pair the same."""
+    rows = comparison_frame(
         compare(
             registry,
             ["ups", "pl", "supervised"],
@@ -38,12 +40,32 @@ def test_numbers_are_scipys_with_bonferroni_on_the_smaller_of_two(registry):
         theirs = stats.ttest_rel(values, UPS)
         assert row["difference"] == pytest.approx(np.mean(values) - np.mean(UPS))
         assert (row["low95"], row["high95"]) == pytest.approx(tuple(theirs.confidence_interval()))
-        assert row["p_t"] == pytest.approx(theirs.pvalue)
         signs = stats.permutation_test((np.subtract(values, UPS),), np.mean, permutation_type="samples")
-        assert row["p"] == pytest.approx(signs.pvalue)
-        assert row["seeds"] == 10
-    smaller, larger = sorted(rows["p"])
-    assert sorted(rows["p_holm"]) == pytest.approx([2 * smaller, max(2 * smaller, larger)])
+        assert row["p_alone"] == pytest.approx(signs.pvalue)
+        assert row["p"] >= row["p_alone"]
+        assert (row["seeds"], row["pairs"], row["interval_over"]) == (10, 3, "seeds")
+    (alone,) = compare(registry, ["ups", "pl"], records("ups", UPS), records("pl", PL))
+    assert alone.pair.p == pytest.approx(alone.pair.alone)
+
+
+def test_the_family_is_all_there_is_whatever_is_asked_for(registry):
+    groups = [records(name, values) for name, values in (("ups", UPS), ("pl", PL), ("supervised", SUPERVISED))]
+    everything = {
+        frozenset((each.arm.name, each.baseline.name)): each.pair.p
+        for name in ("ups", "pl")
+        for each in compare(registry, [name], *groups)
+    }
+    assert len(everything) == 3
+    for one, other in (("ups", "pl"), ("pl", "ups"), ("supervised", "pl")):
+        (found,) = compare(registry, [one, other], *groups)
+        assert found.pair.p == everything[frozenset((one, other))]
+
+
+def test_the_family_of_a_baseline_has_its_pairs_alone(registry):
+    groups = [records(name, values) for name, values in (("ups", UPS), ("pl", PL), ("supervised", SUPERVISED))]
+    found = compare(registry, ["ups"], *groups, family="baseline")
+    assert {each.pair.tests for each in found} == {2}
+    assert all(each.pair.p >= each.pair.alone for each in found)
 
 
 def test_lines_of_several_networks_say_which(registry):
@@ -64,8 +86,9 @@ def test_the_line_says_it_in_words(registry):
     groups = records("ups", baseline), records("pl", [value - 0.125 for value in baseline])
     (found,) = compare(registry, ["ups", "pl"], *groups)
     assert sentence(found) == (
-        "The accuracy of pl is 12.50 points below that of ups on digits with 40 labels (95 % interval 12.50 to 12.50, "
-        "10 seeds, p = 0.002): a real difference at this budget, for the worse."
+        "The accuracy of pl is 12.50 points below that of ups on digits with 40 labels (95 % interval 12.50 to 12.50 "
+        "over 10 seeds, p = 0.002, the smallest that 10 seeds can reach): a real difference at this budget, for the "
+        "worse."
     )
     (found,) = compare(registry, ["pl", "ups"], *groups)
     assert "ups is 12.50 points above that of pl" in sentence(found)
@@ -91,27 +114,37 @@ def test_lower_is_better_where_it_is(registry, metric, said):
 
 def test_no_difference_is_not_called_one(registry):
     (found,) = compare(registry, ["ups", "pl"], records("ups", UPS), records("pl", (0.9 + NOISE[1]).tolist()))
-    assert found.p > 0.05
+    assert found.pair.p > 0.05
     assert sentence(found).endswith("no difference that these seeds can show.")
     assert " below to " in sentence(found)
 
 
 def test_few_seeds_get_an_interval_and_no_p_value(registry):
     (found,) = compare(registry, ["ups", "pl"], records("ups", UPS[:5]), records("pl", PL[:5]))
-    assert found.p is None
-    assert found.paired.difference.half > 0
+    assert found.pair.p is None
+    assert found.pair.half > 0
     assert sentence(found).endswith("5 seeds): too few seeds for a test, 6 are needed.")
     (found,) = compare(registry, ["ups", "pl"], records("ups", UPS[:1]), records("pl", PL[:1]))
     assert "(1 seed)" in sentence(found)
 
 
-def test_seeds_that_could_do_for_one_comparison_may_not_for_several(registry):
-    """Six seeds all in favour: 2 / 64 by itself, not below 5 % twice."""
-    groups = [records(method, [0.9 - shift] * 6) for method, shift in (("ups", 0), ("pl", 0.1), ("supervised", 0.2))]
-    assert "a real difference" in sentence(compare(registry, ["ups", "pl"], *groups)[0])
-    for found in compare(registry, ["ups", "pl", "supervised"], *groups):
-        assert found.p == 4 / 64
-        assert sentence(found).endswith("too few seeds for 2 comparisons at once, 7 are needed.")
+def test_six_seeds_do_for_any_number_of_comparisons(registry):
+    """Six seeds all in favour: 2 / 64, however many arms there are."""
+    shifts = {"ups": 0, "pl": 0.1, "supervised": 0.2, "curriculum": 0.3, "ups-raps": 0.4}
+    groups = [records(method, [0.9 - shift + seed / 100 for seed in range(6)]) for method, shift in shifts.items()]
+    for found in compare(registry, ["ups"], *groups):
+        assert found.pair.p == 2 / 64
+        assert "p = 0.031 over 10 pairs, the smallest that 6 seeds can reach): a real difference" in sentence(found)
+
+
+def test_a_difference_needs_the_test_and_the_interval(registry):
+    """All six seeds in favour, one of them by far: the test says yes, the t interval holds zero."""
+    ahead = [0.001, 0.001, 0.001, 0.001, 0.001, 0.3]
+    groups = records("ups", [0.5] * 6), records("pl", [0.5 + each for each in ahead])
+    (found,) = compare(registry, ["ups", "pl"], *groups)
+    assert found.pair.p == 2 / 64
+    assert not found.pair.different
+    assert sentence(found).endswith("no difference that both the test and the interval show.")
 
 
 def test_only_runs_of_the_same_seed_are_pairs(registry):
@@ -119,10 +152,10 @@ def test_only_runs_of_the_same_seed_are_pairs(registry):
     ups = [record("ups", seed, 0.5 + seed / 100) for seed in reversed(range(8))]
     pl = [record("pl", seed, 0.25 + seed / 100) for seed in range(2, 9)] + [record("pl", 1, None)]
     (found,) = compare(registry, ["ups", "pl"], ups, pl)
-    assert found.paired.difference.n == 6
-    assert found.paired.difference.mean == pytest.approx(-0.25)
-    assert found.paired.difference.half == pytest.approx(0, abs=1e-12)
-    assert found.unpaired == 3
+    assert found.pair.n == 6
+    assert found.pair.mean == pytest.approx(-0.25)
+    assert found.pair.half == pytest.approx(0, abs=1e-12)
+    assert found.pair.unpaired == 3
     assert "Seeds left out because only one of the two has a value: 3." in sentence(found)
 
 
@@ -138,7 +171,7 @@ def test_runs_from_different_places_are_never_paired(registry, other):
         registry, ["ups", "pl"], *(records(name, UPS, **more) for name in ("ups", "pl") for more in ({}, other))
     )
     assert len(both) == 2
-    assert {found.paired.difference.mean for found in both} == {0.0}
+    assert {found.pair.mean for found in both} == {0.0}
 
 
 def test_settings_are_compared_each_by_itself(registry):
@@ -149,15 +182,12 @@ def test_settings_are_compared_each_by_itself(registry):
         records("ups-raps", UPS, settings={"platt.smoothing": False}),
     ]
     found = compare(registry, ["ups", "ups-raps"], *groups)
-    assert [each.names[0] for each in found] == [
-        "ups-raps (calibration=cross)",
-        "ups-raps (calibration=held-out, platt.smoothing=False)",
-        "ups-raps (calibration=held-out, platt.smoothing=True)",
-    ]
-    assert [each.means[0].mean for each in found] == pytest.approx([np.mean(SUPERVISED), np.mean(UPS), np.mean(PL)])
+    assert [each.arm.name for each in found] == ["ups-raps", "ups-raps cross", "ups-raps −smoothing"]
+    means = [each.pair.means[0].mean for each in found]
+    assert means == pytest.approx([np.mean(PL), np.mean(SUPERVISED), np.mean(UPS)])
     one, other = "ups-raps:calibration=held-out:platt.smoothing=true", "ups-raps:calibration=cross"
     (found,) = compare(registry, [one, other], *groups)
-    assert found.names == ("ups-raps (calibration=cross)", "ups-raps (calibration=held-out, platt.smoothing=True)")
+    assert (found.arm.name, found.baseline.name) == ("ups-raps cross", "ups-raps")
 
 
 def test_methods_trained_differently_are_compared_only_if_that_is_asked_for(registry):
@@ -168,7 +198,7 @@ def test_methods_trained_differently_are_compared_only_if_that_is_asked_for(regi
     assert sentence(found).endswith("They were also trained differently: recipe.lr=0.05 against recipe.lr=0.1.")
     third = records("ups", SUPERVISED, settings={"recipe.lr": 0.05})
     (found,) = compare(registry, ["ups", "pl"], *groups, third)
-    assert found.means[1].mean == pytest.approx(np.mean(SUPERVISED))
+    assert found.pair.means[1].mean == pytest.approx(np.mean(SUPERVISED))
 
 
 def test_pairs_with_other_images_labeled_are_refused(registry):
@@ -180,9 +210,10 @@ def test_pairs_with_other_images_labeled_are_refused(registry):
 
 def test_one_name_is_compared_with_everything_that_has_the_same_labels(registry):
     groups = [records(name, UPS) for name in ("fully-supervised", "ups-raps", "pl", "ups")]
-    assert [found.names for found in compare(registry, ["pl"], *groups)] == [("ups", "pl"), ("ups-raps", "pl")]
+    assert [found.arm.name for found in compare(registry, ["pl"], *groups)] == ["ups", "ups-raps"]
     (found,) = compare(registry, ["pl", "fully-supervised"], *groups)
-    assert sentence(found).endswith("fully-supervised has all labels.")
+    assert found.pair.p is None
+    assert sentence(found).endswith("not tested, as all labels are no rival of some. fully-supervised has all labels.")
 
 
 def test_the_command_and_the_function_say_the_same(bench):

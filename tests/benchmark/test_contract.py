@@ -83,6 +83,72 @@ class Unsound(Honest):
     share: float = param(2.0, "more than all", low=0, high=1)
 
 
+@dataclass(frozen=True)
+class Halved(Honest):
+    """Soft labels that are no distributions."""
+
+    name: ClassVar[str] = "halved"
+
+    def select(self, estimate, labels, sets, context):
+        return Selection(labels.target, torch.zeros_like(labels.target), target=estimate.probs / 2)
+
+
+class Extended(Selection):
+    __slots__ = ()
+
+
+class Extends(Honest):
+    def select(self, estimate, labels, sets, context):
+        return Extended(labels.target, torch.zeros_like(labels.target))
+
+
+@dataclass(frozen=True)
+class Learns:
+    """Labels alone."""
+
+    name: ClassVar[str] = "learns"
+
+    def loss(self, step, forward, state):
+        from pseudobench.maths.losses import loss_of
+
+        return loss_of(forward(step.inputs), step)
+
+
+class Remembers(Learns):
+    seen: ClassVar[list] = []
+
+    def loss(self, step, forward, state):
+        self.seen.append(step)
+        return len(self.seen) * super().loss(step, forward, state)
+
+
+class Doubles(Learns):
+    def loss(self, step, forward, state):
+        step.inputs.mul_(2)
+        return super().loss(step, forward, state)
+
+
+class Explodes(Learns):
+    def loss(self, step, forward, state):
+        return super().loss(step, forward, state) / 0
+
+
+class Constant(Learns):
+    def loss(self, step, forward, state):
+        return torch.ones(()).requires_grad_()
+
+
+class Mixes(Learns):
+    def loss(self, step, forward, state):
+        return super().loss(step, forward, state) * torch.rand(())
+
+
+class Assumes(Learns):
+    def loss(self, step, forward, state):
+        rows, classes = step.positive.nonzero().unbind(1)
+        return torch.nn.functional.cross_entropy(forward(step.inputs)[rows], classes)
+
+
 def broken(component):
     found = {}
     for check in contract(component):
@@ -98,6 +164,15 @@ def broken(component):
     [
         (Draws, "leaves the global random stream alone", "it draws from torch's global stream"),
         (Changes, "does not change what it is given", "it changes a tensor that it was given"),
+        (Halved, "works on a pool", "Selection.target must sum to 1"),
+        (Extends, "works on a pool", "it returns Extended, and should return Selection itself"),
+        (Remembers, "goes on from its state", "what it remembers belongs in `state`"),
+        (Remembers, "repeats by the seed", "the same seed gives another loss"),
+        (Doubles, "does not change what it is given", "it changes a tensor that it was given"),
+        (Explodes, "works on a batch", "its loss or gradient is NaN or infinite"),
+        (Constant, "works on a batch", "its loss does not depend on the network"),
+        (Mixes, "leaves the global random stream alone", "draw from step.generator"),
+        (Assumes, "works on negatives alone", "its loss or gradient is NaN or infinite"),
         (Shrinks, "works on a pool", r"it returns a shape of [5, 5] for [60, 5]"),
         (Mistakes, "works on a pool", "it returns Tensor, and should return Selection"),
         (Fragile, "works on an empty pool", "amax()"),

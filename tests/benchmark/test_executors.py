@@ -10,6 +10,7 @@ import pytest
 
 from harness import make_runner
 from pseudobench import param
+from pseudobench.cli import run as run_module
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.kinds import kind_named
 from pseudobench.execution.runner import in_waves
@@ -94,14 +95,30 @@ def test_a_run_that_never_comes_back_is_a_failed_one(tmp_path, registry):
     assert sorted(listener.heard) == ["done", "epoch", "epoch", "failed", "started"]
 
 
-def test_a_plugins_executor_is_an_option_with_its_parameters(monkeypatch, bench, registry):
-    from pseudobench.cli import run
+def test_an_executor_with_a_hyphen_takes_options(monkeypatch, bench, registry):
+    @dataclass(frozen=True)
+    class FarAway(Elsewhere):
+        """Elsewhere, by a longer name."""
+
+        name: ClassVar[str] = "far-away"
 
     more = Registry()
     for entry in registry:
         more.add(kind_named(entry.kind), entry.component, entry.plugin)
+    more.add(kind_named("executors"), FarAway, "someone")
+    monkeypatch.setattr(run_module, "installed", lambda: (installed()[0], more))
+    asked = ("run", "--preset", "smoke", "--methods", "supervised,pl", "--seeds", "1", "--executor", "far-away")
+    outcome = bench(*asked, "--far-away-losing", "pl")
+    assert outcome.code == 1
+    assert "the building burnt down" in outcome.err
+
+
+def test_a_plugins_executor_is_an_option_with_its_parameters(monkeypatch, bench, registry):
+    more = Registry()
+    for entry in registry:
+        more.add(kind_named(entry.kind), entry.component, entry.plugin)
     more.add(kind_named("executors"), Elsewhere, "someone")
-    monkeypatch.setattr(run, "installed", lambda: (installed()[0], more))
+    monkeypatch.setattr(run_module, "installed", lambda: (installed()[0], more))
     assert "--elsewhere-losing" in bench("run", "--help").out
     asked = ("run", "--preset", "smoke", "--methods", "supervised,pl", "--seeds", "1", "--executor", "elsewhere")
     assert bench(*asked).code == 0

@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import save_file
 
 from pseudobench import BenchWarning, Dataset
+from pseudobench.contracts.settings import Network
 from pseudobench.experiments.resolving import resolve
 from pseudobench.learning import features
 from pseudobench.learning.networks import NetworkSpec, make_network
@@ -113,7 +114,7 @@ def test_mc_dropout_of_a_head_is_that_of_the_whole_network(registry, weights, tm
     """The same draws over features as over images: a frozen backbone adds no randomness."""
     data = made_up()
     seen = compute(registry, weights, data, tmp_path)
-    head = make_network(registry, NetworkSpec("digits_cnn", 10, (64,), 0.5), seed=0, device=CPU)
+    head = make_network(registry, NetworkSpec("digits_cnn", 10, (64,), 0.5, Network(tune="head")), seed=0, device=CPU)
     plain = Normalizer(((0.0,) * 64, (1.0,) * 64), CPU, pixels=False)
     draws = torch.cat(list(NetworkPool(head, seen.train_images, plain).samples(2000, 1)), 1)
     whole = make_network(

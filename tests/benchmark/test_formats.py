@@ -26,7 +26,7 @@ MARKED = r"a\|b &lt;i&gt;&amp;amp; 50 % of x_1 $&#126;^\\{}# ± –"  # Markdown
 GRID = Grid(
     WILD,
     ("method", "accuracy", "ece", "accuracy", "ece"),
-    ((Shown(WILD), Shown("1.00 ± 0.10", "best"), Shown("–"), Shown("2.00", "near"), Shown("3.00")),),
+    ((Shown(WILD), Shown("1.00", "best", "± 0.10"), Shown("–"), Shown("2.00", remarks=("n=2",)), Shown("3.00")),),
     keys=1,
     groups=("", "digits 40", "digits 40", "x_1", "x_1"),
 )
@@ -38,7 +38,7 @@ def test_markdown():
         "",
         "| method | digits 40 accuracy | digits 40 ece | x_1 accuracy | x_1 ece |",
         "| --- | ---: | ---: | ---: | ---: |",
-        f"| {MARKED} | **1.00 ± 0.10** | – | 2.00 † | 3.00 |",
+        f"| {MARKED} | **1.00 ± 0.10** | – | 2.00 (n=2) | 3.00 |",
     ]
 
 
@@ -80,11 +80,12 @@ def test_latex_has_booktabs_groups_and_marks():
         r"method & accuracy & ece & accuracy & ece \\",
         r"\midrule",
     ]
-    assert lines[top + 5].endswith(r"& {\boldmath\textbf{1.00 $\pm$ 0.10}} & -- & 2.00\,\textdagger{} & 3.00 \\")
+    assert lines[top + 5].endswith(r"& {\boldmath\textbf{1.00 $\pm$ 0.10}} & -- & 2.00 (n=2) & 3.00 \\")
 
 
 def test_latex_has_minus_signs():
-    """Not hyphens, which are shorter; those inside names stay."""
+    """Not hyphens, which are shorter; those inside names stay. The sign of names such as "ups −balance" is one."""
+    assert escape_latex("ups \N{MINUS SIGN}balance") == "ups $-$balance"
     row = (Shown("a-1"), Shown("-0.50", "best"), Shown("-1.20 to -0.30"))
     lines = to_latex(Grid("", ("method", "difference", "interval"), (row,), keys=1)).splitlines()
     assert r"a-1 & {\boldmath\textbf{$-$0.50}} & $-$1.20 to $-$0.30 \\" in lines
@@ -116,7 +117,7 @@ def test_html_is_a_page_that_a_parser_reads_back():
     assert [(cell.text, cell.get("colspan")) for cell in groups] == [(None, "1"), ("digits 40", "2"), ("x_1", "2")]
     assert [cell.text for cell in names] == ["method", "accuracy", "ece", "accuracy", "ece"]
     (row,) = first.iterfind("tbody/tr")
-    assert ["".join(cell.itertext()) for cell in row] == [WILD, "1.00 ± 0.10", "–", "2.00 †", "3.00"]
+    assert ["".join(cell.itertext()) for cell in row] == [WILD, "1.00 ± 0.10", "–", "2.00 (n=2)", "3.00"]
     assert row[1].findtext("b") == "1.00 ± 0.10"
 
 
@@ -134,14 +135,14 @@ def test_numbers_are_for_machines(bench):
     save(Path("runs"), records("pl", [0.5, 0.75]), records("ups", [0.25, 0.5]), records("pl", [0.125], labels=100))
     rows = json.loads(bench("table", "--format", "json").out)
     assert [
-        (row["labels"], row["method"], row["accuracy"], row["accuracy_n"], row["accuracy_mark"]) for row in rows
+        (row["labels"], row["method"], row["accuracy"], row["accuracy_n"], row["accuracy_best"]) for row in rows
     ] == [
-        ("40", "pl", 0.625, 2, "best"),
-        ("40", "ups", 0.375, 2, None),
-        ("100", "pl", 0.125, 1, None),
+        (40, "pl", 0.625, 2, False),
+        (40, "ups", 0.375, 2, False),
+        (100, "pl", 0.125, 1, False),
     ]
     wide = list(csv.DictReader(StringIO(bench("table", "--pivot", "--format", "csv").out)))
-    assert [(row["method"], row["digits 40 accuracy"], row["digits 100 accuracy"]) for row in wide] == [
+    assert [(row["method"], row["digits_40_accuracy"], row["digits_100_accuracy"]) for row in wide] == [
         ("pl", "0.625", "0.125"),
         ("ups", "0.375", ""),
     ]

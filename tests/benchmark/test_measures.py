@@ -56,8 +56,8 @@ def test_a_settled_run_keeps_its_last_network(section, records):
 
 
 def test_the_last_round_is_what_the_table_says(section):
-    place = [heading.name for heading in section.table.headings].index("accuracy")
-    cells = {row.identity[-1]: row.cells[place].value for row in section.table.rows}
+    place = [heading.column.name for heading in section.table.headings].index("accuracy")
+    cells = {row.name: row.cells[place].value for row in section.table.rows}
     for row in measures.results(section.series, "accuracy").itertuples():
         assert row.mean == pytest.approx(100 * cells[row.series].mean)
         assert row.high - row.mean == pytest.approx(100 * cells[row.series].half)

@@ -20,7 +20,7 @@ from pseudobench.contracts.datasets import Dataset
 from pseudobench.contracts.values import PseudoLabels
 from pseudobench.experiments.resolving import resolve
 from pseudobench.experiments.splits import split_for
-from pseudobench.learning.training_loop import TrainingSet, pass_length
+from pseudobench.learning.training_set import TrainingSet, pass_length
 from pseudobench.maths import metrics
 from pseudobench.maths.conformal import conformal_rank, own_scores
 from pseudobench.maths.estimation import estimate_from_samples

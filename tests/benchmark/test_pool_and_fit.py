@@ -12,7 +12,8 @@ from pseudobench.learning import pool
 from pseudobench.learning.augmentation import augmentation
 from pseudobench.learning.networks import NetworkSpec, make_network
 from pseudobench.learning.pool import NetworkPool, Normalizer, dropout_on
-from pseudobench.learning.training_loop import Stream, TrainingSet, fit, pass_length
+from pseudobench.learning.training_loop import fit
+from pseudobench.learning.training_set import Stream, TrainingSet, pass_length
 
 CPU = torch.device("cpu")
 LABELS = torch.zeros(200, dtype=torch.int64)
@@ -78,6 +79,15 @@ def test_samples_differ_by_pass_and_repeat_by_seed(network):
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert (first.std(0) > 0).all()
+
+
+def test_samples_taken_side_by_side_are_those_taken_one_after_another(network, monkeypatch):
+    monkeypatch.setattr(pool, "BATCH", 7)
+    asked = NetworkPool(network, images(), NORMALIZE)
+    expected = [torch.cat(list(asked.samples(5, seed)), 1) for seed in (1, 2)]
+    pairs = list(zip(asked.samples(5, 1), asked.samples(5, 2), strict=True))
+    found = [torch.cat(parts, 1) for parts in zip(*pairs, strict=True)]
+    assert all(map(torch.equal, found, expected))
 
 
 def test_shared_features_give_the_distribution_of_full_passes(network):
@@ -189,7 +199,7 @@ def test_a_diverging_loss_ends_the_run(network):
 def test_a_pass_repeats_positives_to_match_negatives(negatives, length):
     data = training_set(negatives=negatives)
     assert pass_length(data) == length
-    batches = Stream(data, length, torch.Generator().manual_seed(0))
+    batches = Stream(data.leading, length, torch.Generator().manual_seed(0))
     counts = torch.bincount(next(batches), minlength=40)
     positives = 40 - negatives
     assert counts[positives:].tolist() == [1] * negatives

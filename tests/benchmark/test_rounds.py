@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from harness import make_runner
-from pseudobench import BenchError
+from pseudobench import BenchError, Selection
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.experiments.resolving import resolve
 from pseudobench.experiments.splits import split_for
+from pseudobench.maths.selection import share_changed
 from pseudobench.registry.components import build_registry
 from pseudobench.registry.plugins import load_plugins
 from pseudobench.rounds.algorithm import Run, run_rounds
@@ -130,6 +131,38 @@ def test_true_labels_of_the_pool_reach_no_stage(registry):
             assert one["selection"]["positives_per_class"] == other["selection"]["positives_per_class"]
             assert one["selection"]["positive_precision"] < 0.2
             assert other["selection"]["positive_precision"] > 0.6
+
+
+def test_a_constant_share_of_changing_labels_does_not_settle():
+    """As many labels as before, and none of them the same: the number alone said that it had converged."""
+    none = torch.zeros(4, 3, dtype=torch.bool)
+    first, second = none.clone(), none.clone()
+    first[0, 0] = first[1, 1] = second[2, 0] = second[3, 1] = True
+    assert share_changed(Selection(first, none), Selection(second, none)) == 1.0
+    assert share_changed(Selection(first, none), Selection(first, none)) == 0.0
+    second[0, 0] = True
+    assert share_changed(Selection(first, none), Selection(second, none)) == 3 / 4
+
+
+def test_negatives_do_not_swamp_positives():
+    positive = torch.zeros(10, 10, dtype=torch.bool)
+    positive[0, 0] = True
+    more = positive.clone()
+    more[1, 1] = True
+    negative = torch.ones(10, 10, dtype=torch.bool) & ~positive & ~more
+    assert share_changed(Selection(positive, negative), Selection(more, negative)) == 0.5
+    none = torch.zeros(10, 10, dtype=torch.bool)
+    assert share_changed(Selection(none, negative), Selection(none, negative & more.logical_not())) == 0.0
+    assert share_changed(Selection(none, negative), Selection(none, none)) == 1.0
+    assert share_changed(Selection(none, none), Selection(none, none)) == 0.0
+
+
+def test_settling_can_be_switched_off(registry):
+    never = run(registry, spec_for(registry, "supervised"))
+    assert len(never) == 1
+    assert len(run(registry, spec_for(registry, "pl", loop__rounds=3, loop__settle="none"))) == 4
+    paper = resolve(registry, method="ups", dataset="digits", seed=0, preset="paper")
+    assert paper.settings["loop"]["settle"] is None
 
 
 def test_rounds_end_when_the_selection_settles(registry):

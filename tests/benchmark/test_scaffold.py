@@ -2,38 +2,64 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import subprocess
 import sys
 
 import pytest
 
-from pseudobench.registry.scaffold import KINDS, create
+from pseudobench.registry.components import build_registry
+from pseudobench.registry.plugins import PluginInfo, load_plugins
+from pseudobench.registry.scaffold import HOOKS, KINDS, create
 from pseudobench.testing import contract
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_new_plugin_keeps_the_contract_and_is_well_formed(tmp_path, kind):
-    from pseudobench.registry.plugins import import_plugin
-
-    files = create(f"new-{kind}", kind, tmp_path / "it")
-    assert {path.name for path in files} >= {"pyproject.toml", "README.md", f"new_{kind.replace('-', '_')}.py"}
-    module = import_plugin(str(files[1]))
-    (component,) = getattr(module, f"bench_{kind.replace('-', '_')}s")()
-    for check in contract(component):
-        check()
+def test_a_new_plugin_keeps_the_contract_and_is_well_formed(tmp_path, kind, monkeypatch):
+    folder = tmp_path / f"new-{kind}"
+    files = create(f"new-{kind}", kind, folder)
+    name = f"pseudobench_new_{kind.replace('-', '_')}"
+    assert {path.name for path in files} >= {"pyproject.toml", "README.md", f"{name}.py"}
+    monkeypatch.syspath_prepend(tmp_path)  # beside the folder, the module is still found
+    monkeypatch.syspath_prepend(folder)
+    module = importlib.import_module(name)
+    plugins = load_plugins()
+    plugins.add(module, PluginInfo("new", "new", "1"))
+    registry = build_registry(plugins)
+    assert plugins.infos["new"].error is None
+    assert HOOKS[kind] in plugins.infos["new"].hooks
+    for entry in [entry for entry in registry if entry.plugin == "new"]:
+        for check in contract(entry.component, entry.kind, registry=registry):
+            check()
     for tool in (
         ["check", "--isolated", "--line-length=120", "--select=E,F,W,B,UP"],
         ["format", "--check", "--isolated", "--line-length=120"],
     ):
-        command = [sys.executable, "-m", "ruff", *tool, str(tmp_path / "it")]
+        command = [sys.executable, "-m", "ruff", *tool, str(folder)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", ["backbone", "command", "listener", "method", "selector"])
+def test_the_tests_of_a_new_plugin_pass(tmp_path, kind):
+    create("fresh", kind, tmp_path / "fresh")
+    path = os.pathsep.join([str(tmp_path / "fresh"), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "fresh"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_folder_never_hides_its_module(bench):
+    done = bench("plugin", "new", "wine", "--folder", "pseudobench_wine")
+    assert done.code == 2
+    assert "pseudobench_wine would mean the folder" in done.err
 
 
 def test_a_single_file_is_a_plugin(bench, tmp_path, monkeypatch):
     assert bench("plugin", "new", "my-rule", "--kind", "selector").code == 0
     asked = ["run", "--preset", "smoke", "--seeds", "1", "--methods", "supervised,softmax+hard+my-rule"]
-    command = [sys.executable, "-m", "pseudobench", *asked, "--plugin", "my-rule/my_rule.py"]
+    command = [sys.executable, "-m", "pseudobench", *asked, "--plugin", "my-rule/pseudobench_my_rule.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "softmax+hard+my-rule" in done.stdout
@@ -43,15 +69,51 @@ def test_a_single_file_is_a_plugin(bench, tmp_path, monkeypatch):
 
 def test_check_from_the_command_line(bench, tmp_path):
     bench("plugin", "new", "my-check", "--kind", "estimator")
-    done = bench("plugin", "check", "my-check/my_check.py")
+    done = bench("plugin", "check", "my-check/pseudobench_my_check.py")
     assert done.code == 0, done.err
     assert "repeats by the seed" in done.out
     (tmp_path / "bad_rule.py").write_text(
-        (tmp_path / "my-check/my_check.py").read_text().replace("probs.mean(0)", "probs[0, :5]")
+        (tmp_path / "my-check/pseudobench_my_check.py").read_text().replace("probs.mean(0)", "probs[0, :5]")
     )
     done = bench("plugin", "check", "bad_rule.py")
     assert done.code == 1
-    assert "broken" in done.out
+    rows = [line for line in done.out.splitlines() if "broken" in line and "my-check" in line]
+    assert 0 < len(rows) < 6  # each problem once, and the checks that it breaks
+    assert all("bad_rule.py:" in row for row in rows)
+
+
+def test_a_problem_is_said_once_with_its_line(bench, tmp_path):
+    bench("plugin", "new", "my-rule")
+    text = (tmp_path / "my-rule/pseudobench_my_rule.py").read_text()
+    wrong = text.replace("confidence = estimate.probs.amax(1)", "confidence = estimate.probability.amax(1)")
+    (tmp_path / "bad_rule.py").write_text(wrong)
+    line = 1 + wrong[: wrong.index("estimate.probability")].count("\n")
+    done = bench("plugin", "check", "bad_rule.py")
+    assert done.code == 1
+    said = " ".join(done.out.replace("│", " ").split())
+    assert said.count("has no attribute 'probability'") == 1
+    assert f"(bad_rule.py:{line})" in said
+    assert "also: works on an empty pool, " in said
+
+
+def test_methods_and_columns_are_checked(bench, tmp_path):
+    (tmp_path / "odd.py").write_text(
+        "from pseudobench import Column, Method, hookimpl\n\n\n"
+        "@hookimpl\ndef bench_methods():\n"
+        "    return [Method('odd', 'x', estimator='softmax', labeler='nobody', selector='confidence')]\n\n\n"
+        "@hookimpl\ndef bench_columns():\n    return [Column('text', 'x', lambda record: record['status'])]\n"
+    )
+    done = bench("plugin", "check", "odd.py")
+    assert done.code == 1
+    assert "there is no labeler 'nobody'" in done.out
+    assert "it reads str, and should read a number or None (odd.py:11)" in done.out
+
+
+def test_a_module_without_hooks_supplies_nothing(bench, tmp_path):
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    done = bench("plugin", "check", "empty.py")
+    assert done.code == 2
+    assert "it supplies nothing" in done.err
 
 
 @pytest.mark.parametrize(
@@ -61,7 +123,7 @@ def test_check_from_the_command_line(bench, tmp_path):
             ("new", "My Rule"),
             "error: 'My Rule': a plugin's name is lower-case words joined by hyphens, such as my-rule",
         ),
-        (("new", "rule", "--kind", "rule"), "error: --kind rule: one of dataset, scaling, "),
+        (("new", "rule", "--kind", "rule"), "error: --kind rule: one of method, dataset, backbone, scaling, "),
         (("check", "nowhere.py"), "error: there is no plugin file nowhere.py"),
         (("check", "no_such_module"), "error: "),
     ],
@@ -75,6 +137,6 @@ def test_mistakes_are_one_line(bench, arguments, line):
 
 def test_nothing_is_overwritten(bench, tmp_path):
     bench("plugin", "new", "twice")
-    before = (tmp_path / "twice/twice.py").read_text()
+    before = (tmp_path / "twice/pseudobench_twice.py").read_text()
     assert "twice exists already" in bench("plugin", "new", "twice").err
-    assert (tmp_path / "twice/twice.py").read_text() == before
+    assert (tmp_path / "twice/pseudobench_twice.py").read_text() == before

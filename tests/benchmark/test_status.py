@@ -41,8 +41,19 @@ def test_every_state_is_shown(bench, half_done):
     assert rows == [["supervised", "1", "–", "–", "1", "–", "–"], ["pl", "–", "–", "–", "–", "1", "1"]]
     assert "failed: no luck" in shown.out
     assert "interrupted, 0 rounds done" in shown.out
-    assert "time left: about" in shown.out
+    assert "time left about" in shown.out
     assert "runs: 3 runs" in bench("status").out
+
+
+def test_only_what_is_done_is_called_done(bench, half_done, tmp_path):
+    last = bench("status", "e.toml").out.splitlines()[-1]
+    assert last.startswith("1 of 4 done, 1 failed, 1 interrupted, 1 missing, time left about ")
+    (tmp_path / "empty").mkdir()
+    assert bench("status", "--results", "empty").out.splitlines()[-1] == "no runs yet"
+    for path in (tmp_path / "runs").glob("*.json"):
+        if json.loads(path.read_text())["status"] != "failed":
+            path.unlink()
+    assert bench("status").out.splitlines()[-1] == "0 of 1 done, 1 failed"
 
 
 def test_a_run_that_a_process_is_at_is_running(half_done, tmp_path):

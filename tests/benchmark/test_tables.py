@@ -7,14 +7,13 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from made_up import record, records, save
-from scipy import stats
 
-from pseudobench.analysis.dataframe import frame, ordered, pick_columns
-from pseudobench.analysis.marks import judge
+from pseudobench.analysis.arms import arms_of
+from pseudobench.analysis.run_facts import pick_columns, read_facts
 from pseudobench.analysis.tables import pivot, summarize
+from pseudobench.output.table_words import how_to_read, shared_words
+from pseudobench.output.text_tables import table_grid, words_of
 
 SPREAD = [0.000, 0.011, -0.012, 0.004, 0.017, -0.009, 0.002, -0.006, 0.013, -0.015]
 
@@ -24,87 +23,28 @@ def around(mean, n=10, turn=0):
     return [mean + SPREAD[(place + turn) % 10] for place in range(n)]
 
 
-def seeds(values):
-    return dict(enumerate(values))
-
-
 def table(groups, registry, columns=("accuracy",), make=summarize):
-    runs = ordered(frame(chain.from_iterable(groups), registry), registry, methods_first=make is pivot)
-    return make(runs, pick_columns(registry, columns))
+    arms = arms_of(read_facts(chain.from_iterable(groups), registry), registry)
+    return make(arms, pick_columns(registry, columns))
+
+
+def words(made):
+    return [tuple(cell.text for cell in words_of(row, made)) for row in made.rows]
 
 
 def marks(made):
-    return {row.identity[-1]: tuple(cell and cell.mark for cell in row.cells) for row in made.rows}
-
-
-def test_the_best_is_marked_and_what_a_paired_test_cannot_tell_from_it():
-    """By scipy's exact permutation test and Bonferroni's bound on Holm: clear cases on both sides."""
-    best, level, worse = around(0.9), around(0.898, turn=3), around(0.85, turn=5)
-    verdict = judge([seeds(best), seeds(level), seeds(worse)], True)
-    assert verdict.marks == ("best", "near", "")
-    p_values = [
-        stats.permutation_test((best, other), lambda a, b: sum(a) - sum(b), permutation_type="samples").pvalue
-        for other in (level, worse)
-    ]
-    assert p_values[0] > 0.05
-    assert 2 * p_values[1] < 0.05
-    assert judge([seeds(best), seeds(level), seeds(worse)], False).marks == ("", "", "best")
-    assert judge([seeds(best), seeds(level), seeds(worse)], None).marks == ("", "", "")
-
-
-def test_pairs_count_not_intervals():
-    """A point apart in every seed is a difference, however much seeds differ among themselves."""
-    wide = [0.5 + 0.04 * place for place in range(10)]
-    assert judge([seeds(wide), seeds([value - 0.01 for value in wide])], True).marks == ("best", "")
-
-
-def test_marks_are_corrected_for_their_number():
-    """One rival that loses by 1 to 10, but once wins, is worse; two of them are not both shown to be.
-
-    Of differences that are ranks the test is Wilcoxon's.
-    """
-    behind = [1, 2, 3, 4, 5, 6, 7, -8, 9, 10]
-    assert 0.025 < stats.wilcoxon(behind, method="exact").pvalue <= 0.05
-    best, rival = seeds([0.5] * 10), seeds([0.5 - each / 1000 for each in behind])
-    assert judge([best, rival], True).marks == ("best", "")
-    assert judge([best, rival, rival], True).marks == ("best", "near", "near")
-
-
-def test_with_few_seeds_nothing_but_the_best_is_marked():
-    verdict = judge([seeds(around(0.9, 5)), seeds(around(0.9, 5, turn=1)), seeds(around(0.5, 5))], True)
-    assert verdict.marks.count("best") == 1
-    assert "near" not in verdict.marks
-    assert (verdict.seeds, verdict.needed) == (5, 7)
-
-
-def test_means_over_other_seeds_are_not_compared():
-    """The second has the highest mean, of the easy seeds alone."""
-    verdict = judge([seeds(around(0.8)), {0: 0.99, 1: 0.98}, seeds(around(0.7))], True)
-    assert verdict.marks == ("best", "", "")
-    assert verdict.incomplete
-    assert judge([seeds(around(0.8)), {}], True).marks == ("", "")
-
-
-@given(st.lists(st.lists(st.integers(0, 6), min_size=8, max_size=8), min_size=2, max_size=4), st.booleans())
-def test_marks_follow_their_rivals_and_turn_with_the_direction(columns, higher):
-    rivals = [seeds([value / 8 for value in column]) for column in columns]
-    verdict = judge(rivals, higher)
-    turned = judge([{seed: -value for seed, value in each.items()} for each in rivals], not higher)
-    assert turned.marks == verdict.marks
-    sums = [sum(column) for column in columns]
-    top = max(sums) if higher else min(sums)
-    assert [mark == "best" for mark in verdict.marks] == [each == top for each in sums]
+    return {row.name: tuple(cell and cell.best for cell in row.cells) for row in made.rows}
 
 
 def test_the_ceiling_is_never_the_best(registry):
     made = table([records("supervised", around(0.8)), records("fully-supervised", around(0.99))], registry)
-    assert marks(made) == {"supervised": ("",), "fully-supervised": ("",)}
+    assert marks(made) == {"supervised": (False,), "fully-supervised": (False,)}
     made = table(
         [records("supervised", around(0.8)), records("pl", around(0.9)), records("fully-supervised", around(0.99))],
         registry,
     )
-    assert marks(made) == {"supervised": ("",), "fully-supervised": ("",), "pl": ("best",)}
-    assert "fully-supervised has all labels and is not compared" in made.notes
+    assert marks(made) == {"supervised": (False,), "fully-supervised": (False,), "pl": (True,)}
+    assert "fully-supervised has all labels and is not compared" in how_to_read(made)
 
 
 def test_every_dataset_and_label_count_has_its_own_best(registry):
@@ -115,11 +55,11 @@ def test_every_dataset_and_label_count_has_its_own_best(registry):
         records("pl", around(0.95), labels=100),
     ]
     made = table(groups, registry)
-    assert [(row.identity[0], row.identity[1], row.cells[0].mark) for row in made.rows] == [
-        ("40", "supervised", ""),
-        ("40", "pl", "best"),
-        ("100", "supervised", "best"),
-        ("100", "pl", ""),
+    assert [(*said, row.cells[0].best) for said, row in zip(words(made), made.rows, strict=True)] == [
+        ("40", "supervised", False),
+        ("40", "pl", True),
+        ("100", "supervised", True),
+        ("100", "pl", False),
     ]
 
 
@@ -132,16 +72,18 @@ def test_a_pivoted_table_has_the_same_cells(registry):
     ]
     columns = ("accuracy", "ece")
     flat, wide = table(groups, registry, columns), table(groups, registry, columns, pivot)
-    assert [row.identity for row in wide.rows] == [("supervised",), ("pl",), ("ups",)]
+    assert words(wide) == [("supervised",), ("pl",), ("ups",)]
     places = ["digits 40, digits_cnn", "digits 100, cnn13", "digits 100, digits_cnn"]
-    assert [heading.name for heading in wide.headings] == [f"{place} {name}" for place in places for name in columns]
+    assert [(each.group, each.column.name) for each in wide.headings] == [
+        (place, name) for place in places for name in columns
+    ]
     cells = {
-        (row.identity[-1], f"digits {row.identity[0]}, {row.identity[1]} {heading.name}"): cell
-        for row in flat.rows
+        (name, f"digits {labels}, {backbone}", heading.column.name): cell
+        for (labels, backbone, name), row in zip(words(flat), flat.rows, strict=True)
         for heading, cell in zip(flat.headings, row.cells, strict=True)
     }
     found = {
-        (row.identity[-1], heading.name): cell
+        (row.name, heading.group, heading.column.name): cell
         for row in wide.rows
         for heading, cell in zip(wide.headings, row.cells, strict=True)
         if cell is not None
@@ -188,13 +130,10 @@ def test_settings_of_all_rows_are_said_once(registry, make):
         records("ups", around(0.9, 2), settings={**shared, "ups.tau_p": 0.8}),
     ]
     made = table(groups, registry, make=make)
-    assert made.caption["shared settings"] == "recipe.lr=0.5"
-    said = [dict(zip(made.keys, row.identity, strict=True)) for row in made.rows]
-    assert (said[0]["method"], said[0]["settings"]) == ("pl", "")
-    assert sorted(row["settings"] for row in said if row["method"] == "ups") == ["ups.tau_p=0.7", "ups.tau_p=0.8"]
-    alike = table(groups[:2], registry, make=make)
-    assert alike.caption["settings"] == "recipe.lr=0.5"
-    assert "settings" not in alike.keys
+    assert shared_words(made)["settings"] == "recipe.lr=0.5"
+    assert words(made) == [("pl",), ("ups tau_p=0.7",), ("ups tau_p=0.8",)]
+    partly = table([*groups[:2], records("curriculum", [0.5], settings={"recipe.lr": 0.25})], registry, make=make)
+    assert words(partly) == [("recipe.lr=0.5", "pl"), ("recipe.lr=0.5", "ups"), ("recipe.lr=0.25", "curriculum")]
 
 
 def test_methods_that_were_trained_differently_say_so(registry):
@@ -202,7 +141,7 @@ def test_methods_that_were_trained_differently_say_so(registry):
     groups = [records("pl", [0.9]), records("ups", [0.8])]
     groups[1][0]["spec"]["settings"]["recipe"]["lr"] = 0.01
     made = table(groups, registry)
-    assert [row.identity for row in made.rows] == [("recipe.lr=0.1", "pl"), ("recipe.lr=0.01", "ups")]
+    assert words(made) == [("recipe.lr=0.1", "pl"), ("recipe.lr=0.01", "ups")]
 
 
 def test_runs_that_differ_in_a_component_are_not_averaged(registry):
@@ -210,10 +149,64 @@ def test_runs_that_differ_in_a_component_are_not_averaged(registry):
     groups = [records("ups", [0.9, 0.8]), records("ups", [0.5])]
     groups[1][0]["spec"]["stages"] = {**groups[1][0]["spec"]["stages"], "labeler": "another"}
     made = table(groups, registry)
-    assert [(*row.identity, row.done) for row in made.rows] == [
-        ("labeler=another", "ups", 1),
-        ("labeler=hard", "ups", 2),
+    assert [(row.name, row.done) for row in made.rows] == [("ups labeler=another", 1), ("ups labeler=hard", 2)]
+
+
+def test_revisions_and_processors_that_differ_are_said(registry):
+    def made(*environments):
+        groups = [[record("pl", seed, 0.5, environment=each)] for seed, each in enumerate(environments)]
+        return how_to_read(table(groups, registry))
+
+    one = {"device": "cpu", "device_name": "A", "source": {"revision": "1234567890ab"}}
+    assert "Made by 2 revisions of the code (12345678, fedcba09)" in made(
+        one, {**one, "source": {"revision": "fedcba0987"}}
+    )
+    assert "Run on 2 kinds of processor (A, B)" in made(one, {**one, "device_name": "B"})
+    versions = [{**one, "source": None, "versions": {"pseudobench": each}} for each in ("0.1.0", "0.2.0")]
+    assert "Made by 2 revisions of the code (0.1.0, 0.2.0)" in made(*versions)
+    assert "revision" not in made(one, one)
+    assert "processor" not in made(one, one)
+
+
+def test_runs_on_another_kind_of_device_are_rows_of_their_own(registry):
+    groups = [records("pl", around(0.8, 6), environment={"device": device}) for device in ("cpu", "cuda")]
+    made = table([*groups, records("ups", around(0.9, 6), environment={"device": "cuda"})], registry)
+    assert words(made) == [("cpu", "pl"), ("cuda", "pl"), ("cuda", "ups")]
+    assert [row.cells[0].best for row in made.rows] == [False, False, True]
+
+
+def test_rounds_are_shown_where_methods_differ_in_them(bench):
+    def rounds(method, count, **further):
+        made = records(method, [0.5, 0.6], **further)
+        for each in made:
+            each["rounds"] = each["rounds"] * count
+        return made
+
+    save(Path("runs"), rounds("supervised", 1), rounds("pl", 3), rounds("ups", 3))
+    assert "| rounds |" not in bench("table", "--format", "markdown").out
+    save(Path("runs"), rounds("curriculum", 2))
+    assert "| rounds |" in bench("table", "--format", "markdown").out
+
+
+def test_a_folder_called_best_is_not_taken_for_a_mark(registry):
+    """The word was replaced in finished sentences."""
+    made = table(
+        [records("pl", around(0.8), settings={"network.weights": "BEST"}), records("ups", around(0.8))], registry
+    )
+    grid = table_grid(made, "*")
+    assert grid.rows[0][0].text == "network.weights=BEST"
+
+
+def test_rows_that_are_not_shown_count(bench):
+    """The family is what there is, not what is shown: eight equal methods, of which two are picked after the fact."""
+    groups = [
+        records(method, around(0.8, 7, turn)) for turn, method in enumerate(("pl", "ups", "curriculum", "supervised"))
     ]
+    save(Path("runs"), *groups)
+    everyone = {row["arm"]: row for row in json.loads(bench("table", "--format", "json").out)}
+    some = json.loads(bench("table", "--format", "json", "--methods", "pl,ups").out)
+    assert [row["arm"] for row in some] == ["pl", "ups"]
+    assert all(row == everyone[row["arm"]] for row in some)
 
 
 def test_runs_that_nothing_tells_apart_are_refused(bench):

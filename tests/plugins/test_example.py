@@ -1,4 +1,7 @@
-"""A third party's distribution: built, installed into a fresh environment, and run from the command line."""
+"""Distributions of a third party: built, installed into a fresh environment, and run from the command line.
+
+One is made for version 1 of the plugin API, the other for version 2.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,11 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parent / "example"
+#: Folder of a distribution to the name of its wheel.
+EXAMPLES = {
+    "example": "pseudobench_percentile-0.3.0-py3-none-any.whl",
+    "example2": "pseudobench_students-0.1.0-py3-none-any.whl",
+}
 
 
 @dataclass(frozen=True)
@@ -48,15 +55,17 @@ def environment(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(environment):
-    """The environment with the wheel in it."""
-    source = environment.folder / "source"
-    shutil.copytree(EXAMPLE, source)  # building leaves files beside the source
-    build = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", environment.folder, source)
-    subprocess.run([sys.executable, "-m", "pip", "-q", *map(str, build)], check=True, capture_output=True, timeout=300)
-    (wheel,) = environment.folder.glob("*.whl")
-    assert wheel.name == "pseudobench_percentile-0.3.0-py3-none-any.whl"
+    """The environment with the wheels in it."""
     assert "percentile" not in environment.run("bench", "plugins")
-    environment.run("pip", "install", "-q", "--no-deps", "--no-index", wheel)
+    for example, name in EXAMPLES.items():
+        source, wheels = environment.folder / "source" / example, environment.folder / "wheels" / example
+        shutil.copytree(Path(__file__).parent / example, source)  # building leaves files beside the source
+        build = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, source)
+        command = [sys.executable, "-m", "pip", "-q", *map(str, build)]
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        (wheel,) = wheels.glob("*.whl")
+        assert wheel.name == name
+        environment.run("pip", "install", "-q", "--no-deps", "--no-index", wheel)
     return environment
 
 
@@ -85,6 +94,21 @@ def test_it_is_a_row_of_the_table_beside_ups(installed):
     assert "| positives |" in markdown
 
 
+def test_version_2_is_listed_sound_and_run(installed):
+    assert "pseudobench-students 0.1.0" in installed.run("bench", "plugins", "--check")
+    checked = installed.run("bench", "plugin", "check", "pseudobench_students")
+    assert "goes on from its state" in checked
+    assert "broken" not in checked.split("0 broken")[1]
+    quick = ("--preset", "smoke", "--seeds", "1", "--set", "calibration.folds=2")
+    installed.run("bench", "run", "--methods", "percentile-labeling,noisy-student,fixmatch", *quick)
+    (path,) = (installed.folder / "runs").glob("*-noisy-student-*")
+    record = json.loads(path.read_text())
+    assert record["status"] == "done"
+    assert record["spec"]["stages"]["objective"] == "balanced-average"
+    assert record["spec"]["settings"]["calibration"]["policy"] == "cross"
+    assert [each["selection"]["calibration_points"] for each in record["rounds"][1:]] == [40, 40]
+
+
 def test_its_parameters_are_checked(installed):
     done = subprocess.run(
         [
@@ -105,5 +129,7 @@ def test_its_parameters_are_checked(installed):
 
 
 def test_taken_out_again_nothing_of_it_is_left(installed):
-    installed.run("pip", "uninstall", "-q", "-y", "pseudobench-percentile")
-    assert "percentile" not in installed.run("bench", "plugins", "--check")
+    installed.run("pip", "uninstall", "-q", "-y", "pseudobench-percentile", "pseudobench-students")
+    left = installed.run("bench", "plugins", "--check")
+    assert "percentile" not in left
+    assert "students" not in left

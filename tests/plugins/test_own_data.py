@@ -1,8 +1,6 @@
-"""Folders of images and Fashion-MNIST: made-up files in the layouts that people have."""
+"""Folders and tables of images, Pascal VOC: made-up files in the layouts that people have."""
 
 from __future__ import annotations
-
-import struct
 
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ from PIL import Image
 
 from pseudobench import BenchError
 from pseudobench.experiments.resolving import resolve
-from pseudobench_vision import FashionMnist, Folder, Voc2007
+from pseudobench_vision import Folder, Voc2007
 from pseudobench_vision import voc as voc_module
 from pseudobench_vision.listing import list_folder
 from pseudobench_vision.voc import CLASSES
@@ -102,38 +100,48 @@ def test_no_classes_and_other_classes(tmp_path):
         list_folder(tmp_path / "three")
 
 
+def test_every_way_to_write_a_path_names_one_dataset(photos, registry, monkeypatch):
+    monkeypatch.chdir(photos.parent)
+    texts = [f"folder:{text}" for text in ("photos", "./photos", "photos/", "x/../photos", photos)]
+    specs = [resolve(registry, method="pl", dataset=text, seed=0, labels=8) for text in texts]
+    assert {spec.dataset for spec in specs} == {"folder:photos"}
+    assert len({spec.run_id for spec in specs}) == 1
+    assert {registry.dataset(text).load(photos).name for text in texts} == {"folder:photos"}
+    other = photos.parent / "other"
+    picture(other / "photos" / "cat" / "1.png")
+    monkeypatch.chdir(other)
+    with pytest.raises(BenchError, match="at least two"):
+        _ = registry.dataset("folder:photos").classes
+    monkeypatch.chdir(photos / "cat")
+    assert registry.dataset("folder:..").path == str(photos)
+
+
+def test_the_fingerprint_is_that_of_the_content(photos, tagged, registry, tmp_path_factory):
+    import shutil
+
+    before = Folder(str(photos)).fingerprint()
+    moved = tmp_path_factory.mktemp("elsewhere") / "pictures"
+    shutil.copytree(photos, moved)
+    assert Folder(str(moved)).fingerprint() == before
+    picture(moved / "cat" / "01.png", seed=99)
+    assert Folder(str(moved)).fingerprint() != before
+    (moved / "cat" / "01.png").write_bytes((photos / "cat" / "01.png").read_bytes())
+    (moved / "cat" / "01.png").rename(moved / "cat" / "00.png")
+    list_folder.cache_clear()
+    assert Folder(str(moved)).fingerprint() != before
+
+    folder, rows = tagged
+    source = registry.dataset(f"csv:{table(folder, rows)}")
+    before = source.fingerprint()
+    picture(folder / "pictures" / "03.png", seed=99)
+    assert source.fingerprint() != before
+
+
 def test_a_dataset_without_arguments_refuses_one(registry):
     with pytest.raises(BenchError, match="'digits' takes nothing behind a colon"):
         registry.dataset("digits:5")
     with pytest.raises(BenchError, match="say which folder"):
         _ = registry.dataset("folder").classes
-
-
-def write_idx(path, array):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    header = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
-    path.write_bytes(header + array.tobytes())
-
-
-def test_fashion_mnist_in_torchvisions_layout(tmp_path):
-    raw = tmp_path / "FashionMNIST" / "raw"
-    images = np.random.default_rng(0).integers(0, 256, (6, 28, 28), dtype=np.uint8)
-    for prefix in ("train", "t10k"):
-        write_idx(raw / f"{prefix}-images-idx3-ubyte", images)
-        write_idx(raw / f"{prefix}-labels-idx1-ubyte", np.arange(6, dtype=np.uint8))
-    assert FashionMnist().is_present(tmp_path)
-    data = FashionMnist().load(tmp_path)
-    assert torch.equal(data.train_images[:, 0], torch.from_numpy(images))
-    assert data.test_labels.tolist() == list(range(6))
-
-
-def test_broken_fashion_mnist_says_which_files_to_put_where(tmp_path):
-    raw = tmp_path / "FashionMNIST" / "raw"
-    for prefix in ("train", "t10k"):
-        for kind in ("images-idx3", "labels-idx1"):
-            write_idx(raw / f"{prefix}-{kind}-ubyte", np.arange(6, dtype=np.uint8))
-    with pytest.raises(BenchError, match=r"fashion-mnist can't be read.*train-images-idx3-ubyte"):
-        FashionMnist().load(tmp_path)
 
 
 def test_bench_data_lists_and_prepares(bench, photos):
@@ -222,6 +230,14 @@ def test_a_run_on_a_table(tagged, bench):
     assert "mAP" in done.err
 
 
+def test_a_run_on_a_folder_of_another_size_of_classes(photos, bench):
+    done = bench(
+        *("run", "--dataset", f"folder:{photos}", "--methods", "supervised,pl", "--labels", "8"),
+        *("--seeds", "1", "--preset", "smoke"),
+    )
+    assert done.code == 0, done.err
+
+
 # Pascal VOC
 
 
@@ -271,10 +287,10 @@ def test_a_broken_voc_is_named(voc):
 
 
 def test_without_voc_the_message_says_which_folders_to_put_where(tmp_path, monkeypatch):
-    def unreachable(*_, **__):
+    def unreachable(*_):
         raise OSError("no route to host")
 
-    monkeypatch.setattr(voc_module, "VOCDetection", unreachable)
+    monkeypatch.setattr(voc_module, "download", unreachable)
     assert not Voc2007().is_present(tmp_path)
     with pytest.raises(BenchError, match=r"no route to host\); put the folders Annotations, ImageSets and JPEGImages"):
         Voc2007().load(tmp_path)

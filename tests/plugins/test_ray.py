@@ -12,7 +12,8 @@ import ray
 from ray.cluster_utils import Cluster
 
 from harness import make_runner
-from pseudobench.analysis.dataframe import frame, pick_columns
+from pseudobench.analysis.arms import arms_of
+from pseudobench.analysis.run_facts import pick_columns, read_facts
 from pseudobench.analysis.tables import summarize
 from pseudobench.contracts.events import Listener
 from pseudobench.experiments.resolving import resolve
@@ -91,7 +92,8 @@ def test_a_killed_worker_and_a_killed_node_change_nothing(cluster, tmp_path, reg
     assert listener.ended == len(asked)
     assert [without_times(each) for each in records] == [without_times(each) for each in expected]
     columns = pick_columns(registry, ("accuracy", "selected", "coverage"))
-    tables = [to_markdown(table_grid(summarize(frame(each, registry), columns))) for each in (records, expected)]
+    arms = [arms_of(read_facts(each, registry), registry) for each in (records, expected)]
+    tables = [to_markdown(table_grid(summarize(each, columns))) for each in arms]
     assert tables[0] == tables[1]
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from measuring import Row, seconds
 
-from pseudobench.analysis.dataframe import frame, pick_columns
+from pseudobench.analysis.arms import arms_of
+from pseudobench.analysis.run_facts import pick_columns, read_facts
 from pseudobench.analysis.tables import summarize
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.executing import RunnerConfig
@@ -64,7 +65,7 @@ def _harness() -> Iterator[Row]:
         yield Row(f"{what}: a run, all of the harness included", f"{1000 * (make + run) / RUNS:.1f} ms", "")
         again = seconds(lambda: runner.run(specs))
         columns = pick_columns(registry, ("accuracy", "ece"))
-        table = seconds(lambda: summarize(frame(store.records(), registry), columns))
+        table = seconds(lambda: summarize(arms_of(read_facts(store.records(), registry), registry), columns))
         size = sum(path.stat().st_size for path in store.folder.glob("*.json"))
     yield Row(f"{what}: asked for again, when all are done", f"{again:.1f} s", "")
     note = f"{size / RUNS:,.0f} bytes each"

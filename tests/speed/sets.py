@@ -16,7 +16,8 @@ from pseudobench import conformal
 from pseudobench.contracts.settings import Recipe
 from pseudobench.learning.augmentation import augmentation
 from pseudobench.learning.pool import NetworkPool, batches
-from pseudobench.learning.training_loop import TrainingSet, fit
+from pseudobench.learning.training_loop import fit
+from pseudobench.learning.training_set import TrainingSet
 from pseudobench.rounds.round_networks import one_hot
 
 LAM, K_REG, ALPHA = 0.05, 2, 0.1

@@ -12,7 +12,8 @@ from torchvision import transforms
 
 from pseudobench.contracts.settings import Recipe
 from pseudobench.learning.augmentation import augmentation
-from pseudobench.learning.training_loop import TrainingSet, fit
+from pseudobench.learning.training_loop import fit
+from pseudobench.learning.training_set import TrainingSet
 from pseudobench.rounds.round_networks import one_hot
 
 BATCH, STEPS = 128, 40

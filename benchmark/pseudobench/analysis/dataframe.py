@@ -1,162 +1,156 @@
-"""Records to pandas: one row per run, with what tells it from others and the raw value of every column."""
+"""Runs and rounds as pandas DataFrames, with a typed column for everything that a record says."""
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pseudobench.contracts.parameters import suggest
-from pseudobench.contracts.run_spec import flat
-from pseudobench.errors import BenchError, BenchWarning, one_line
+from pseudobench.analysis.run_facts import RunFacts, column_name, policy, settings_of
+from pseudobench.contracts.kinds import STAGE_KINDS
+from pseudobench.contracts.parameters import Value, parameters
+from pseudobench.contracts.settings import GROUPS
 
 if TYPE_CHECKING:
-    from pseudobench.contracts.columns import Column
-    from pseudobench.registry.components import Entry, Registry
+    from pseudobench.registry.components import Registry
 
-#: Where runs are comparable: methods that differ in nothing of this meet the same images, network and compute.
-PLACE = ("dataset", "evaluated on", "labels", "backbone", "preset")
-#: What tells one row of a table from another. Those that are the same everywhere go into the caption instead.
-IDENTITY = (*PLACE, "calibration", "settings", "method")
-#: What a frame says of a run beside the values of columns.
-ABOUT = ("run_id", *IDENTITY, "trains on", "training", "seed", "split", "status", "error")
-#: Settings that the identity says in words of its own.
-SHOWN_ELSEWHERE = ("calibration.policy", "network.tune")
-#: Settings of the harness that methods of one place are expected to share.
-_SHARED = ("recipe.", "network.")
+#: Pandas' types for those of Python. Missing numbers are NaN; whole ones, words and flags have NA.
+_DTYPES = {"str": "string", "int": "Int64", "float": "float64", "bool": "boolean"}
+#: What is said of every run, and its type.
+ABOUT = {
+    "run_id": "str",
+    "dataset": "str",
+    "labels": "int",
+    "evaluated_on": "str",
+    "backbone": "str",
+    "tune": "str",
+    "preset": "str",
+    "method": "str",
+    "calibration": "str",
+    "trains_on": "str",
+    "seed": "int",
+    "status": "str",
+    "error": "str",
+    "rounds": "int",
+    "seconds": "float",
+    "device": "str",
+    "processor": "str",
+    "revision": "str",
+    "split": "str",
+}
+#: What is said of a run in each row of its rounds.
+_ABOUT_ROUNDS = ("run_id", "dataset", "labels", "evaluated_on", "method", "calibration", "seed", "status")
 
 
-def frame(records: Iterable[Mapping[str, Any]], registry: Registry) -> pd.DataFrame:
-    """One row per record: identity, status and the raw value of every column."""
-    entries = registry.of("columns")
-    rows, specs = [], []
+def frame(runs: Sequence[RunFacts], registry: Registry) -> pd.DataFrame:
+    """One row per run: what it is, the value of every column, its stages, and a column for each of its parameters.
+
+    Values are as the records have them: shares are fractions. A column's values and type do not depend on which other
+    runs there are; a parameter that no run has is not a column.
+    """
+    about = [_about(run) for run in runs]
+    columns: dict[str, pd.Series[Any]] = {
+        name: _series([each[name] for each in about], kind) for name, kind in ABOUT.items()
+    }
+    for entry in registry.of("columns"):
+        columns.setdefault(column_name(entry.name), _series([run.values[entry.name] for run in runs], "float"))
+    for stage in STAGE_KINDS:
+        columns.setdefault(stage, _series([run.spec["stages"].get(stage) for run in runs], "str"))
+    declared = _declared(registry)
+    known = dict.fromkeys(key for run in runs for group in run.spec["settings"] for key in _keys(run, group))
+    for key in known:
+        values = [run.settings.get(key) for run in runs]
+        name = column_name(key)
+        columns[key if name in columns else name] = _series(values, declared.get(key) or _kind(values))
+    return pd.DataFrame(columns)
+
+
+def rounds_frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """One row per run and round: the run, the round's number, and each number of the round's record by its path.
+
+    ``test_accuracy``, ``selection_positive_precision``, ``seconds_fit``: shares are fractions. Lists are left out.
+    """
+    rows: list[dict[str, Any]] = []
     for record in records:
         spec = record["spec"]
-        rows.append(
-            {
-                "run_id": record["run_id"],
-                "dataset": spec["dataset"],
-                "evaluated on": spec["evaluates_on"],
-                "labels": spec["labels"],
-                "backbone": spec["backbone"] + (" (head)" if frozen(spec) else ""),
-                "preset": spec["preset"],
-                "calibration": policy(spec),
-                "method": spec["method"],
-                "trains on": spec["trains_on"],
-                "seed": spec["seed"],
-                "split": _split(record),
-                "status": record["status"],
-                "error": (record["error"] or {}).get("message"),
-                **{entry.name: _read(entry, record) for entry in entries},
-            }
-        )
-        specs.append(spec)
-    for row, (training, text) in zip(rows, settings_texts(rows, specs), strict=True):
-        row |= {"training": training, "settings": text}
-    return pd.DataFrame(rows, columns=[*ABOUT, *(entry.name for entry in entries)])
+        about = {
+            "run_id": record["run_id"],
+            "evaluated_on": spec["evaluates_on"],
+            "calibration": policy(settings_of(spec)),
+            "status": record["status"],
+            **{key: spec[key] for key in ("dataset", "labels", "method", "seed")},
+        }
+        rows += [{**about, "round": each["round"], **_numbers(each)} for each in record["rounds"]]
+    kinds = {name: ABOUT[name] for name in _ABOUT_ROUNDS} | {"round": "int"}
+    numbers = dict.fromkeys(key for row in rows for key in row if key not in kinds)
+    return typed(rows, kinds | {name: _kind([row.get(name) for row in rows]) for name in numbers})
 
 
-def judged_by(runs: pd.DataFrame) -> str:
-    """The column that methods are judged by unless one is named: accuracy, or mAP where no run has an accuracy."""
-    return "mAP" if runs["accuracy"].isna().all() and runs["mAP"].notna().any() else "accuracy"
+def typed(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> pd.DataFrame:
+    """Rows as a frame with these columns, each ``str``, ``int``, ``float`` or ``bool``."""
+    return pd.DataFrame({name: _series([row.get(name) for row in rows], kind) for name, kind in kinds.items()})
 
 
-def frozen(spec: Mapping[str, Any]) -> bool:
-    """Whether a run trained a head alone."""
-    return bool((spec["settings"].get("network") or {}).get("tune") == "head")
+def _about(run: RunFacts) -> dict[str, Any]:
+    spec = run.spec
+    return {
+        **{key: spec[key] for key in ("dataset", "labels", "backbone", "preset", "method", "trains_on", "seed")},
+        "run_id": run.run_id,
+        "evaluated_on": spec["evaluates_on"],
+        "tune": run.settings.get("network.tune", "full"),
+        "calibration": policy(run.settings),
+        "status": run.status,
+        "error": run.error,
+        "rounds": run.rounds,
+        "seconds": run.seconds,
+        "device": run.place.device or None,
+        "processor": run.processor or None,
+        "revision": run.revision or None,
+        "split": run.split or None,
+    }
 
 
-def policy(spec: Mapping[str, Any]) -> str:
-    """Where a run's calibration labels came from; ``none`` for a method without."""
-    return str((spec["settings"].get("calibration") or {}).get("policy", "none"))
+def _keys(run: RunFacts, group: str) -> list[str]:
+    """The names of a group's parameters that have no column of their own."""
+    names = (f"{group}.{name}" for name in run.spec["settings"][group])
+    return [name for name in names if name not in ("calibration.policy", "network.tune")]
 
 
-def _split(record: Mapping[str, Any]) -> str:
-    """How many labels a run trained and calibrated on, and which: two runs that took as many took the same."""
-    split = record["split"]
-    return f"{split['labeled']}+{split['calibration']} {split['sha256']}" if split else ""
+def _declared(registry: Registry) -> dict[str, str]:
+    """The types of all parameters that the harness and the installed components declare."""
+    declared = {f"{group}.{each.name}": each.kind for group, kind in GROUPS.items() for each in parameters(kind)}
+    for kind in STAGE_KINDS.values():
+        for entry in registry.of(kind.name):
+            declared |= {f"{entry.name}.{each.name}": each.kind for each in parameters(entry.component)}
+    return declared
 
 
-def ordered(runs: pd.DataFrame, registry: Registry, *, methods_first: bool = False) -> pd.DataFrame:
-    """Runs by dataset and label count, then methods in the order in which they are listed, compositions last."""
-    place = {entry.name: place for place, entry in enumerate(registry.of("methods"))}
-    order = runs.assign(place=runs["method"].map(lambda name: place.get(name, len(place))))
-    where = ["dataset", "labels", "evaluated on", "backbone", "preset"]
-    what = ["place", "method", "calibration", "settings"]
-    keys = [*what, *where, "seed"] if methods_first else [*where, *what, "seed"]
-    return order.sort_values(keys, kind="stable").drop(columns="place")
+def _kind(values: Sequence[Value]) -> str:
+    """The type of a parameter that is declared nowhere, by its values."""
+    kinds = {type(value).__name__ for value in values if value is not None}
+    if kinds == {"int", "float"}:
+        return "float"
+    return kinds.pop() if len(kinds) == 1 and kinds <= _DTYPES.keys() else "str"
 
 
-def settings_texts(rows: Sequence[Mapping[str, Any]], specs: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What to say of each run's settings: what its user set, and whatever tells it from runs that look the same.
-
-    Runs of one identity whose settings or components differ (a default has changed since, say) are never averaged: the
-    difference is shown, and they are rows of their own. So is how methods of one place were trained differently; this
-    comes first, by itself, as runs that differ there are no fair comparison.
-    """
-    flat: dict[str, tuple[dict[str, Any], frozenset[str]]] = {}
-    kinds: list[tuple[tuple[Any, ...], str]] = []
-    for row, spec in zip(rows, specs, strict=True):
-        text = repr((spec["settings"], spec["overrides"], spec["stages"], spec["trains_on"]))
-        if text not in flat:  # thousands of runs share a few settings
-            flat[text] = flatten(spec), frozenset(spec["overrides"])
-        kinds.append((tuple(row[key] for key in IDENTITY if key != "settings"), text))
-    known = dict.fromkeys(kinds)
-    same: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for identity, text in known:
-        for group in (identity, identity[: len(PLACE)]):
-            same.setdefault(group, []).append(flat[text][0])
-    varying = {group: _varying(members) for group, members in same.items()}
-    texts = {}
-    for identity, text in known:
-        values, overrides = flat[text]
-        training = {key for key in varying[identity[: len(PLACE)]] if key.startswith(_SHARED)}
-        shown = overrides | varying[identity] | training
-        texts[identity, text] = _said(values, training), _said(values, shown)
-    return [texts[kind] for kind in kinds]
-
-
-def flatten(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that a run's method and settings are: ``recipe.lr``, ``ups.tau_p``, ..., ``selector``."""
-    settings = flat(spec["settings"])
-    return {**settings, **spec["stages"], "trains on": spec["trains_on"]}
-
-
-def _varying(members: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Keys that have different values, or that only some have."""
-    if len(members) == 1:
-        return set()
-    keys = {key for values in members for key in values}
-    return {key for key in keys if len({repr(values.get(key, ...)) for values in members}) > 1}
-
-
-def _said(values: Mapping[str, Any], keys: Iterable[str]) -> str:
-    shown = set(keys).difference(SHOWN_ELSEWHERE)
-    return ", ".join(f"{key}={plain(value)}" for key, value in values.items() if key in shown)
-
-
-def plain(value: Any) -> str:
-    """A setting's value as it is shown; two values never look the same."""
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
-
-
-def _read(entry: Entry, record: Mapping[str, Any]) -> float:
+def _series(values: Sequence[Any], kind: str) -> pd.Series[Any]:
+    """Values as a typed column; one that is not of its declared type makes words of all."""
+    if kind == "str":
+        values = [None if value is None else str(value) for value in values]
     try:
-        value = entry.component.read(record) if record["rounds"] else None
-        return math.nan if value is None else float(value)
-    except Exception as error:  # a plugin's column: the table goes on without it
-        message = f"column {entry.name!r} of {entry.owner} can't read {record['run_id']}: {one_line(error)}"
-        warnings.warn(message, BenchWarning, stacklevel=2)
-        return math.nan
+        return pd.Series(values, dtype=_DTYPES[kind])
+    except (TypeError, ValueError):
+        return _series(values, "str")
 
 
-def pick_columns(registry: Registry, names: Sequence[str]) -> tuple[Column, ...]:
-    """Columns by name."""
-    known = {entry.name: entry.component for entry in registry.of("columns")}
-    for name in names:
-        if name not in known:
-            raise BenchError(f"there is no column {name!r}{suggest(name, known)}")
-    return tuple(known[name] for name in names)
+def _numbers(part: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """The single numbers and flags of a round's record, by their paths."""
+    found: dict[str, Any] = {}
+    for key, value in part.items():
+        name = before + column_name(key)
+        if isinstance(value, Mapping):
+            found |= _numbers(value, f"{name}_")
+        elif isinstance(value, int | float) and name != "round":
+            found[name] = value
+    return found

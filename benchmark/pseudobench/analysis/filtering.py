@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pseudobench.analysis.dataframe import flatten, plain, policy
+from pseudobench.analysis.run_facts import column_name, plain, policy, settings_of
 from pseudobench.contracts.parameters import suggest
 from pseudobench.errors import BenchError
 
@@ -19,7 +19,7 @@ KEYS: dict[str, Callable[[Record], Any]] = {
     "backbone": lambda record: record["spec"]["backbone"],
     "preset": lambda record: record["spec"]["preset"],
     "evaluated-on": lambda record: record["spec"]["evaluates_on"],
-    "calibration": lambda record: policy(record["spec"]),
+    "calibration": lambda record: policy(settings_of(record["spec"])) or "none",
     "status": lambda record: record["status"],
 }
 
@@ -43,7 +43,7 @@ def matching(records: Iterable[Record], where: Mapping[str, Sequence[str]]) -> I
     """
     seen: dict[str, dict[str, str]] = {key: {} for key in where}
     wanted = {key: {_normal(value) for value in values} for key, values in where.items()}
-    known, count, kept = set(KEYS), 0, 0
+    known, count, kept = dict.fromkeys(KEYS), 0, 0
     for record in records:
         count += 1
         fits = True
@@ -67,12 +67,28 @@ def matching(records: Iterable[Record], where: Mapping[str, Sequence[str]]) -> I
         raise BenchError(f"none of {count} run records has all of: {asked}")
 
 
-def _value(record: Record, key: str, known: set[str]) -> str | None:
+def known_methods(names: Sequence[str], known: Iterable[str]) -> set[str]:
+    """The methods named, whatever their case; raises for one that no run has."""
+    spelt = {_normal(name): name for name in known}
+    for name in names:
+        if _normal(name) not in spelt:
+            raise BenchError(f"no run record has the method {name!r}; there are: {', '.join(sorted(spelt.values()))}")
+    return {spelt[_normal(name)] for name in names}
+
+
+def _value(record: Record, key: str, known: dict[str, None]) -> str | None:
+    """What a record says of a key, by its own name or by that of a data frame's column (``ups_tau_p``)."""
     if key in KEYS:
         return plain(KEYS[key](record))
-    settings = flatten(record["spec"])
-    known.update(settings)
-    return plain(settings[key]) if key in settings else None
+    settings = settings_of(record["spec"])
+    known.update(dict.fromkeys(settings))
+    if key in settings:
+        return plain(settings[key])
+    wanted = column_name(key)
+    for name, read in KEYS.items():
+        if column_name(name) == wanted:
+            return plain(read(record))
+    return next((plain(value) for name, value in settings.items() if column_name(name) == wanted), None)
 
 
 def _normal(text: str) -> str:

@@ -1,17 +1,18 @@
-"""Summaries of runs: means over seeds with intervals and marks, a row for each method or a column for each dataset."""
+"""Summaries of runs: means over seeds with intervals and marks, a row for each arm or a column for each dataset."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from pseudobench.analysis.arms import Arm, arms_of, shared_settings
-from pseudobench.analysis.dataframe import IDENTITY, PLACE
-from pseudobench.analysis.marks import Mark, Verdict, judge, reading
+from pseudobench.analysis.arms import Arm, shared_settings
+from pseudobench.analysis.run_facts import POLICY, Place
+from pseudobench.analysis.table_notes import Notes, notes_on
+from pseudobench.analysis.verdicts import Verdict, families, judge
+from pseudobench.contracts.parameters import Value
 from pseudobench.errors import BenchError
 from pseudobench.maths.significance import Mean, mean_of
 
@@ -24,6 +25,7 @@ DEFAULT_COLUMNS = (
     "f1-micro",
     "f1-macro",
     "ece",
+    "rounds",
     "selected",
     "precision",
     "neg-precision",
@@ -34,12 +36,18 @@ DEFAULT_COLUMNS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """A mean over seeds, of how many runs, and how it compares with the others of its column."""
+    """A mean over seeds, of how many runs, and how it compares with the others of its column.
+
+    ``best``: in the best tier. ``letters``: arms that share one were not found different. ``p``: of the test against
+    the best arm, None where there was none.
+    """
 
     value: Mean
     done: int
     missing: int
-    mark: Mark = ""
+    best: bool = False
+    letters: str = ""
+    p: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,28 +57,37 @@ class Heading:
     column: Column
     group: str = ""
 
-    @property
-    def name(self) -> str:
-        """Both in one."""
-        return f"{self.group} {self.column.name}".strip()
-
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its identity by the table's keys, and a cell for each heading (None: nothing was run)."""
+    """A row: an arm, or in a pivoted table the arms of one name, and a cell for each heading (None: nothing was run).
 
-    identity: tuple[str, ...]
+    ``settings`` are those worth showing that neither the name nor the caption says.
+    """
+
+    name: str
+    arms: tuple[Arm, ...]
+    settings: Mapping[str, Value]
     cells: tuple[Cell | None, ...]
-    done: int
-    missing: int
+
+    @property
+    def done(self) -> int:
+        """Runs that have finished."""
+        return sum(arm.done for arm in self.arms)
+
+    @property
+    def missing(self) -> int:
+        """Runs that failed or have not finished."""
+        return sum(arm.missing for arm in self.arms)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A summary: what all rows share, how to read it, the rows' identity, and their cells by heading."""
+    """A summary: what all rows share, how to read it, the parts of the place in which rows differ, and the rows."""
 
-    caption: Mapping[str, str]
-    notes: tuple[str, ...]
+    place: Mapping[str, str | int]
+    settings: Mapping[str, Value]
+    notes: Notes
     keys: tuple[str, ...]
     headings: tuple[Heading, ...]
     rows: tuple[Row, ...]
@@ -83,148 +100,133 @@ class Table:
         return counts.most_common(1)[0][0] if counts else 0
 
 
-def summarize(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
-    """A row for each method, with a column for each of ``columns`` that has any value; failures are counted."""
-    held, shown = _arms(runs, columns)
-    arms, shared = _without_shared(held)
-    cells, verdicts = _cells(arms, shown)
-    keys = _keys(arms, IDENTITY)
+def summarize(arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None) -> Table:
+    """A row for each arm, with a column for each of ``columns`` that has any value; failures are counted.
+
+    Only rows of ``methods`` are shown, if these are named; verdicts are those of all arms.
+    """
+    shown, columns = _shown(arms, columns, methods)
+    cells, verdicts = _cells(arms, columns)
+    shared = shared_settings(shown)
     rows = tuple(
+        Row(arm.name, (arm,), _own(arm, shared), tuple(cells[arm.run_ids][column.name] for column in columns))
+        for arm in shown
+    )
+    keys = tuple(key for key in Place._fields if len({getattr(arm.place, key) for arm in shown}) > 1)
+    notes = notes_on(shown, verdicts, {})
+    return Table(_shared_place(shown, keys), shared, notes, keys, tuple(map(Heading, columns)), rows)
+
+
+def pivot(arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None) -> Table:
+    """A row for each arm's name, and for each dataset and label count (and whatever else varies) the ``columns``."""
+    shown, some = _shown(arms, columns, methods)
+    columns = some or list(columns)  # nothing has finished, and that is what there is to see
+    cells, verdicts = _cells(arms, columns)
+    shared = shared_settings(shown)
+    places = {place: group_settings(members, shared) for place, members in families(shown).items()}
+    groups = dict(zip(places, place_names(list(places)), strict=True))
+    rows: dict[tuple[str, str], dict[str, Arm]] = {}  # by name and settings of its own, the arm of each group
+    own: dict[tuple[str, str], dict[str, Value]] = {}
+    for arm in sorted(shown, key=lambda arm: (arm.rank, arm.method, arm.name)):
+        settings = _own(arm, {**shared, **places[arm.place]})
+        key = arm.name, repr(settings)
+        own.setdefault(key, settings)
+        rows.setdefault(key, {})[groups[arm.place]] = arm
+    headings = tuple(Heading(column, group) for group in groups.values() for column in columns)
+    made = tuple(
         Row(
-            tuple(arm.identity[key] for key in keys),
-            tuple(cells[place][column.name] for column in shown),
-            arm.done,
-            arm.missing,
+            key[0],
+            tuple(found.values()),
+            own[key],
+            tuple(
+                cells[found[each.group].run_ids][each.column.name] if each.group in found else None for each in headings
+            ),
         )
-        for place, arm in enumerate(arms)
+        for key, found in rows.items()
     )
-    return Table(_caption(arms, keys, shared), reading(arms, verdicts), keys, tuple(map(Heading, shown)), rows)
+    varied = tuple(key for key in Place._fields if len({getattr(place, key) for place in places}) > 1)
+    place = {key: value for key, value in _shared_place(shown, varied).items() if key not in ("dataset", "labels")}
+    notes = notes_on(shown, verdicts, {groups[place]: held for place, held in places.items() if held})
+    return Table(place, shared, notes, (), headings, made, pivoted=True)
 
 
-def pivot(runs: pd.DataFrame, columns: Sequence[Column]) -> Table:
-    """A row for each method, and for each dataset and label count (and whatever else varies) the ``columns``."""
-    held, shown = _arms(runs, columns)
-    arms, shared = _without_shared(held)
-    shown = shown or list(columns)  # nothing has finished, and that is what there is to see
-    cells, verdicts = _cells(arms, shown)
-    places = _in_order({arm.place for arm in arms})
-    groups = dict(zip(places, _groups(places), strict=True))
-    everywhere = {place: _only({arm.identity["settings"] for arm in arms if arm.place == place}) for place in places}
-    # What a place has everywhere is no matter of its rows: it is said of the place.
-    own = [arm if everywhere[arm.place] is None else _with_settings(arm, "") for arm in arms]
-    keys = _keys(own, ("calibration", "settings", "method"))
-    rows: dict[tuple[str, ...], dict[str, int]] = {}  # by identity and group, the arm
-    for place, arm in enumerate(own):
-        rows.setdefault(tuple(arm.identity[key] for key in keys), {})[groups[arm.place]] = place
-    headings = tuple(Heading(column, group) for group in groups.values() for column in shown)
-    caption = {key: value for key, value in _caption(own, keys, shared).items() if key not in ("dataset", "labels")}
-    said = [f"{groups[place]}: {text}" for place, text in everywhere.items() if text]
-    return Table(
-        caption,
-        (*reading(arms, verdicts), *said),
-        keys,
-        headings,
-        tuple(
-            Row(
-                identity,
-                tuple(cells[found[each.group]][each.column.name] if each.group in found else None for each in headings),
-                sum(arms[place].done for place in found.values()),
-                sum(arms[place].missing for place in found.values()),
-            )
-            for identity, found in rows.items()
-        ),
-        pivoted=True,
-    )
-
-
-def _arms(runs: pd.DataFrame, columns: Sequence[Column]) -> tuple[list[Arm], list[Column]]:
-    """The arms, and the columns that some of them have a value for."""
-    if runs.empty:
+def _shown(
+    arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None
+) -> tuple[list[Arm], list[Column]]:
+    """The arms to be shown, and the columns that some of them have a value for."""
+    if not arms:
         raise BenchError("there are no run records to tabulate; `bench run` makes some")
-    arms = arms_of(runs, [column.name for column in columns])
-    return arms, [column for column in columns if any(arm.values[column.name] for arm in arms)]
+    shown = [arm for arm in arms if methods is None or arm.method in methods]
+    return shown, [column for column in columns if any(arm.values[column.name] for arm in shown)]
 
 
-def _cells(arms: Sequence[Arm], columns: Sequence[Column]) -> tuple[list[dict[str, Cell]], list[Verdict]]:
-    """A cell for each arm and column, with marks among the arms of a place; and the verdicts behind them."""
-    cells = [
-        {name: Cell(mean_of(list(arm.values[name].values())), arm.done, arm.missing) for name in arm.values}
-        for arm in arms
-    ]
-    rivals: dict[tuple[str, ...], list[int]] = {}
-    for place, arm in enumerate(arms):
-        if not arm.ceiling:
-            rivals.setdefault(arm.place, []).append(place)
+def _cells(
+    arms: Sequence[Arm], columns: Sequence[Column]
+) -> tuple[dict[tuple[str, ...], dict[str, Cell]], list[Verdict]]:
+    """By an arm's runs and column, its cell; and the verdicts behind them."""
+    cells: dict[tuple[str, ...], dict[str, Cell]] = {arm.run_ids: {} for arm in arms}
     verdicts = []
-    for members in rivals.values():
+    for members in families(arms).values():
         for column in columns:
-            verdict = judge([arms[place].values[column.name] for place in members], column.higher_is_better)
-            verdicts.append(verdict)
-            for place, mark in zip(members, verdict.marks, strict=True):
-                cells[place][column.name] = replace(cells[place][column.name], mark=mark)
+            verdict = judge(members, column) if column.higher_is_better is not None else None
+            verdicts += [verdict] if verdict else []
+            for arm in members:
+                cells[arm.run_ids][column.name] = _cell(arm, column, verdict)
     return cells, verdicts
 
 
-def _keys(arms: Sequence[Arm], among: Sequence[str]) -> tuple[str, ...]:
-    """Keys of the identity that tell arms apart, the method always. Methods without calibration do not make it vary."""
-    return tuple(key for key in among if key == "method" or _shared(arms, key) is None)
+def _cell(arm: Arm, column: Column, verdict: Verdict | None) -> Cell:
+    value = mean_of(list(arm.values[column.name].values()))
+    if verdict is None or verdict.best is None or arm.ceiling:
+        return Cell(value, arm.done, arm.missing)
+    rival = arm is not verdict.best
+    return Cell(
+        value,
+        arm.done,
+        arm.missing,
+        best=any(each is arm for each in verdict.best_tier),
+        letters=verdict.letters.get(arm.run_ids, ""),
+        p=verdict.between(arm, verdict.best).p if rival else None,
+    )
 
 
-def _shared(arms: Sequence[Arm], key: str) -> str | None:
-    """The one value that a key has, if so."""
-    values = {arm.identity[key] for arm in arms}
-    if key == "calibration" and len(values) == 2:
-        by_method = {(arm.place, arm.identity["settings"], arm.identity["method"]) for arm in arms}
-        values = values - {"none"} if len(by_method) == len(arms) else values
-    return _only(values)
+def _own(arm: Arm, shared: Mapping[str, Value]) -> dict[str, Value]:
+    """Settings worth showing of an arm that neither its name nor the caption says."""
+    hidden = arm.told.union(shared)
+    return {key: value for key, value in arm.settings.items() if key in arm.shown and key not in hidden}
 
 
-def _without_shared(arms: Sequence[Arm]) -> tuple[list[Arm], str]:
-    """The arms without the settings that they all have, and those settings: they are said once, in the caption."""
-    shared = shared_settings(arms)
-    own = [_with_settings(arm, ", ".join(each for each in arm.settings if each not in shared)) for arm in arms]
-    return own, ", ".join(shared)
+def group_settings(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[str, Value]:
+    """Settings of all arms of a place that are not ``shared`` by all places."""
+    held = shared_settings(arms)
+    told = frozenset(key for arm in arms for key in arm.told)
+    return {key: value for key, value in held.items() if key not in shared and key not in told and key != POLICY}
 
 
-def _with_settings(arm: Arm, text: str) -> Arm:
-    return replace(arm, identity={**arm.identity, "settings": text})
+def _shared_place(arms: Sequence[Arm], keys: Sequence[str]) -> dict[str, str | int]:
+    return (
+        {key: value for key, value in arms[0].place._asdict().items() if key not in keys and value != ""}
+        if arms
+        else {}
+    )
 
 
-def _only(values: set[str]) -> str | None:
-    return next(iter(values)) if len(values) == 1 else None
-
-
-def _caption(arms: Sequence[Arm], keys: Sequence[str], settings: str) -> dict[str, str]:
-    shared = {key: _shared(arms, key) for key in IDENTITY if key not in keys}
-    # By another name where rows have settings of their own.
-    shared["shared settings" if "settings" in keys else "settings"] = settings
-    return {key: value for key, value in shared.items() if value}
-
-
-def _in_order(places: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """By dataset, then by label count."""
-    dataset, labels = PLACE.index("dataset"), PLACE.index("labels")
-    return sorted(places, key=lambda place: (place[dataset], int(place[labels]), place))
-
-
-def _groups(places: Sequence[tuple[str, ...]]) -> list[str]:
+def place_names(places: Sequence[Place]) -> list[str]:
     """A name for each place: its dataset and label count, and what else varies."""
-    varying = [PLACE.index(key) for key in PLACE if key not in ("dataset", "labels")]
-    varying = [part for part in varying if len({place[part] for place in places}) > 1]
-    dataset, labels = PLACE.index("dataset"), PLACE.index("labels")
-    return [", ".join([f"{place[dataset]} {place[labels]}", *(place[part] for part in varying)]) for place in places]
+    further = [key for key in Place._fields if key not in ("dataset", "labels")]
+    further = [key for key in further if len({getattr(place, key) for place in places}) > 1]
+    return [
+        ", ".join([f"{place.dataset} {place.labels}", *(getattr(place, key) for key in further)]) for place in places
+    ]
 
 
-def to_values(table: Table) -> pd.DataFrame:
-    """The table as numbers, unscaled: mean, half interval, number of seeds and mark of every column."""
-    rows = []
-    for row in table.rows:
-        held: dict[str, Any] = dict(zip(table.keys, row.identity, strict=True))
-        held |= {"runs": row.done, "not_done": row.missing}
-        for heading, cell in zip(table.headings, row.cells, strict=True):
-            value = cell.value if cell else mean_of([])
-            mark = (cell.mark if cell else "") or None
-            name = heading.name
-            held |= {name: value.mean, f"{name}_half95": value.half, f"{name}_n": value.n, f"{name}_mark": mark}
-        rows.append({**table.caption, **held})
-    return pd.DataFrame(rows)
+def where_rounds_differ(arms: Sequence[Arm], columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns without ``rounds`` where all arms that select pseudo-labels trained as many networks."""
+    counts = {
+        count
+        for arm in arms
+        if "selector" in arm.settings
+        for count in arm.values.get("rounds", {}).values()
+        if not math.isnan(count)
+    }
+    return tuple(column for column in columns if column.name != "rounds" or len(counts) > 1)

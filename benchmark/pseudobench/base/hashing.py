@@ -1,12 +1,10 @@
-"""Hashes of values, tensors and source code: the names under which results are found again."""
+"""Hashes of values and tensors: the names under which results are found again."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,19 +22,4 @@ def digest(*tensors: Tensor) -> str:
     for tensor in tensors:
         found.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
         found.update(tensor.contiguous().numpy().data)
-    return found.hexdigest()
-
-
-def source_digest(paths: Iterable[Path]) -> str:
-    """A hash of the Python source in files and folders (with all folders below), in the order given."""
-    return _source_digest(tuple(paths))
-
-
-@cache  # a process never sees its own source change
-def _source_digest(paths: tuple[Path, ...]) -> str:
-    found = hashlib.sha256()
-    for path in paths:
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            name = file.relative_to(path.parent).as_posix()
-            found.update(f"{name} {file.stat().st_size}\n".encode() + file.read_bytes())
     return found.hexdigest()

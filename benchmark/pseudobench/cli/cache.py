@@ -13,10 +13,10 @@ _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 @click.command(epilog="\b\nExamples:\n  bench cache\n  bench cache --prune 5GB\n  bench cache --prune 0")
-@click.option("--cache-dir", help="Folder of what can be computed again. [PSEUDOBENCH_CACHE, or the user's cache]")
-@click.option("--prune", "limit", help="Remove what was not used for longest, until this size is left: 500MB, 5GB, 0.")
+@click.option("--cache-dir", help="Folder of the cache. [PSEUDOBENCH_CACHE, or the user's cache folder]")
+@click.option("--prune", "limit", help="Remove the entries unused for longest, until this size is left: 500MB, 5GB, 0.")
 def command(cache_dir: str | None, limit: str | None) -> None:
-    """Show what is kept to be reused, and what that saved."""
+    """Show the cache: networks, features and checkpoints kept for reuse, and the time that reuse has saved."""
     from pseudobench.output import console
     from pseudobench.storage.cache import KINDS, Cache
 
@@ -36,7 +36,7 @@ def command(cache_dir: str | None, limit: str | None) -> None:
 
 
 def parse_size(text: str) -> int:
-    """``5GB`` in bytes."""
+    """The bytes of a size such as ``5GB``."""
     match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?B)?\s*", text.upper())
     try:
         if match is None:
@@ -47,13 +47,13 @@ def parse_size(text: str) -> int:
 
 
 def show_size(size: int) -> str:
-    """Bytes as people say it."""
+    """A size for people: ``1.5 GB``."""
     unit = next((unit for unit in ("TB", "GB", "MB", "KB") if size >= _UNITS[unit]), "B")
     return f"{size / _UNITS[unit]:.3g} {unit}"
 
 
 def show_time(seconds: float) -> str:
-    """Seconds as people say it."""
+    """A duration for people: ``90 s``, ``12 min``, ``3.5 h``."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

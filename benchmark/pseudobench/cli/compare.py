@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
-from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, show_json, where_from
+from pseudobench.cli.showing import filter_options, format_option, read_records, show_frame, show_grids, where_from
 from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
@@ -22,12 +24,20 @@ Examples:
     "--results", multiple=True, metavar="FOLDER", help="Run records; repeatable. [runs, or PSEUDOBENCH_RESULTS]"
 )
 @click.option("--metric", help="A column; `bench list columns` has them all. [accuracy; multi-label: mAP]")
+@click.option(
+    "--family",
+    type=click.Choice(["all", "baseline"]),
+    default="all",
+    show_default=True,
+    help="Pairs that p-values are corrected over: all, or those with the first method.",
+)
 @filter_options
 @format_option("terminal", "markdown", "latex", "html", "csv", "json")
 def command(
     methods: tuple[str, ...],
     results: tuple[str, ...],
     metric: str | None,
+    family: Literal["all", "baseline"],
     dataset: str | None,
     labels: str | None,
     where: tuple[str, ...],
@@ -35,28 +45,29 @@ def command(
 ) -> None:
     """Compare METHODS with the first of them; with one, all others with it.
 
-    Runs are paired by seed, within one dataset, label count, backbone, preset and set of test images. What is tested is
-    the mean difference, by a sign-flip test that is exact for up to 20 seeds and needs no normal distribution; Holm's
-    correction is over all comparisons shown. Below 6 seeds that test cannot reach 5 %, so there is no p-value.
+    Runs are paired by seed, within one dataset, label count, backbone, preset, device and set of test images. What is
+    tested is the mean difference, by flipping the signs of seeds, which needs no normal distribution. P-values are
+    corrected by Westfall and Young's method over all pairs of methods that the records have there, whichever are asked
+    for, so that `bench table` and `bench report` say the same. Below 6 seeds the test cannot reach 5 %, so there is no
+    p-value. A difference is real where both the test and the 95 % interval say so.
 
     METHOD:KEY=VALUE[:KEY=VALUE] are the runs of a method with certain settings. Without, runs with different
     settings are compared each by themselves.
     """
-    from pseudobench.analysis import comparisons
-    from pseudobench.analysis.dataframe import pick_columns
-    from pseudobench.analysis.sentences import sentences
+    from pseudobench.analysis.comparisons import compare_records
+    from pseudobench.analysis.run_facts import pick_columns
     from pseudobench.output import console, formats
+    from pseudobench.output.sentences import sentences
+    from pseudobench.output.summary_frames import comparison_frame
     from pseudobench.output.text_tables import comparison_grid
 
     _, registry = installed()
     if metric is not None:
         pick_columns(registry, [metric])  # a misspelt one is said before anything is read
     records = read_records(results, where_from(dataset, labels, where))
-    found = comparisons.compare_records(records, methods, metric, registry)
-    if format_ == "csv":
-        click.echo(formats.to_csv(comparisons.to_values(found)), nl=False)
-    elif format_ == "json":
-        show_json(comparisons.to_values(found))
+    found = compare_records(records, methods, metric, registry, family)
+    if format_ in ("csv", "json"):
+        show_frame(comparison_frame(found), format_)
     else:
         show_grids([comparison_grid(found)], format_)
     if format_ in ("terminal", "markdown"):

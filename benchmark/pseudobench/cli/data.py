@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pseudobench.base.paths import data_folder
-from pseudobench.errors import BenchError
+from pseudobench.errors import one_line
+from pseudobench.files.fetching import reporting
 from pseudobench.registry.components import installed
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _EXAMPLES = """\b
 Examples:
   bench data
   bench data cifar10 cifar100
-  bench data folder:photos
+  bench data folder:photos features:embeddings.npz
 """
 
 
@@ -27,7 +28,7 @@ Examples:
 @click.argument("names", nargs=-1)
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
 def command(names: tuple[str, ...], data_dir: str | None) -> None:
-    """Show which datasets are there; fetch and check the named ones."""
+    """Show which datasets are present; fetch and check the named ones."""
     _, registry = installed()
     folder = data_folder(data_dir)
     if names:
@@ -38,7 +39,7 @@ def command(names: tuple[str, ...], data_dir: str | None) -> None:
 
 
 def show(registry: Registry, folder: Path) -> None:
-    """Every dataset, and whether it can be read without fetching anything."""
+    """Print every dataset, and whether it can be loaded without fetching anything."""
     from pseudobench.output import console
 
     rows = []
@@ -47,21 +48,28 @@ def show(registry: Registry, folder: Path) -> None:
             state = (
                 "there" if registry.dataset(entry.name).is_present(folder) else f"`bench data {entry.name}` fetches it"
             )
-        except BenchError as error:
-            state = str(error)
+        except Exception as error:  # of whatever plugin: the others are shown all the same
+            state = one_line(error)
         rows.append([entry.name, state, entry.summary])
     console.show_table(["dataset", "state", "what it is"], rows, title=f"data folder: {folder}")
 
 
 def prepare(registry: Registry, name: str, folder: Path) -> None:
-    """Read a dataset whole, fetched first if need be, and say what is in it."""
+    """Load a dataset, fetching it first if need be, and print its sizes."""
     from pseudobench.output import console
 
-    source = registry.dataset(name)
-    with console.working(f"reading {name}"):
-        data = source.load(folder)
-    channels, height, width = data.train_images.shape[1:]
-    console.say(
-        f"{name}: {len(data.train_labels)} training and {len(data.test_labels)} test images "
-        f"of {height} x {width} pixels, {channels} channel{'s' if channels > 1 else ''}, {data.classes} classes"
-    )
+    present = registry.dataset(name).is_present(folder)
+    with console.working_on(f"{'reading' if present else 'fetching'} {name}") as tell, reporting(tell):
+        from pseudobench.execution.datasets import read_dataset
+
+        data = read_dataset(registry, name, folder)
+    counts = f"{name}: {len(data.train_labels)} training and {len(data.test_labels)} test"
+    console.say(f"{counts} {_described(data.train.shape)}, {data.classes} classes")
+
+
+def _described(shape: tuple[int, ...]) -> str:
+    """Samples of one shape, in words."""
+    if len(shape) == 1:
+        return f"vectors of {shape[0]} number{'s' * (shape[0] > 1)}"
+    channels, height, width = shape
+    return f"images of {height} x {width} pixels, {channels} channel{'s' * (channels > 1)}"

@@ -23,7 +23,7 @@ Examples:
 @click.option("-o", "--output", default="figures", show_default=True, help="The folder to write to.")
 @click.option("--format", "formats", default="svg", show_default=True, help="svg, pdf, png, or several of them.")
 @click.option("--figures", "wanted", help="Only these; an unknown name lists them. [all]")
-@click.option("--methods", help="Only these methods.")
+@click.option("--methods", help="Only these methods; verdicts are still those of all.")
 @filter_options
 def command(
     results: tuple[str, ...],
@@ -35,9 +35,9 @@ def command(
     labels: str | None,
     where: tuple[str, ...],
 ) -> None:
-    """Draw the run records below the folders RESULTS, for papers: the figures of `bench report`, each as a file.
+    """Draw the figures of `bench report`, each as a file, of the run records below the folders RESULTS.
 
-    With svg also the table, as the terminal shows it.
+    The format svg adds the table as the terminal shows it.
     """
     from pseudobench.output import console
 
@@ -46,13 +46,14 @@ def command(
         raise BenchError(f"-o {output} is a file; name a folder")
     _, registry = installed()
     with console.working("reading records"):
-        from pseudobench.analysis.dataframe import pick_columns
+        from pseudobench.analysis.run_facts import pick_columns
         from pseudobench.analysis.tables import DEFAULT_COLUMNS
         from pseudobench.output.report.files import files
         from pseudobench.output.report.sections import sections
 
-        records = read_records(results, where_from(dataset, labels, where, methods))
-        found = sections(records, registry, pick_columns(registry, DEFAULT_COLUMNS))
+        records = read_records(results, where_from(dataset, labels, where))
+        named = parse_names(methods, "methods") if methods else None
+        found = sections(records, registry, pick_columns(registry, DEFAULT_COLUMNS), named)
         todo = files(found, parse_names(formats, "format"), parse_names(wanted, "figures") if wanted else None)
     made = [(file.name, file.make()) for file in console.track(todo, "drawing figures")]
     for name, content in made:

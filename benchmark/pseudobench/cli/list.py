@@ -68,7 +68,7 @@ def _print_rows(rows: list[tuple[str, str, str, str]], as_json: bool, *, one_kin
 
 
 def _described(entry: Entry) -> tuple[str, tuple[Parameter, ...], str, list[str]]:
-    """A component's title, parameters, description, and further lines."""
+    """Title, parameters, description and further lines of a component."""
     component = entry.component
     lines = []
     if entry.kind == "methods":

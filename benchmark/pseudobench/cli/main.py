@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from pseudobench.base.text import is_path_text
-from pseudobench.errors import BenchError, BenchWarning, Detached, one_line
+from pseudobench.errors import BenchError, BenchWarning, Detached
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
 COMMANDS = {
@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": ("pseudobench.cli.compare", "Test whether methods differ, paired over seeds."),
     "report": ("pseudobench.cli.report", "Write a report on run records as one HTML file."),
     "figures": ("pseudobench.cli.figures", "Draw run records as SVG, PDF or PNG."),
+    "rescore": ("pseudobench.cli.rescore", "Compute columns anew from the predictions that runs have kept."),
     "show": ("pseudobench.cli.show", "Show one run, round by round."),
     "data": ("pseudobench.cli.data", "Show where datasets are, and prepare them."),
     "cache": ("pseudobench.cli.cache", "Show what is kept to be reused, and what that saved."),
@@ -49,11 +50,9 @@ class Bench(click.Group):
         return super().get_command(ctx, name)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Click would take a reader that is gone for a failed run, and a file that ends too early for an interrupt."""
+        """Click would end the process with the exit code of a run that failed if nobody reads the output any more."""
         try:
             return super().invoke(ctx)
-        except EOFError as error:
-            raise BenchError(f"a file ends too early: {one_line(error)}") from error
         except BrokenPipeError:
             _close_output()
             ctx.exit(_PIPE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,18 +11,20 @@ import click
 from pseudobench.registry.scaffold import KINDS
 
 if TYPE_CHECKING:
-    from pseudobench.registry.components import Entry
+    from types import ModuleType
+
+    from pseudobench.registry.components import Entry, Registry
 
 
 @click.group()
 def command() -> None:
-    """Start a plugin, and check one."""
+    """Write a new plugin, or check one."""
 
 
 @command.command(epilog="\b\nExample:\n  bench plugin new my-rule --kind selector")
 @click.argument("name")
 @click.option("--kind", default="selector", show_default=True, help=f"One of: {', '.join(KINDS)}.")
-@click.option("--folder", type=click.Path(path_type=Path), help="Where to write it. [NAME, here]")
+@click.option("--folder", type=click.Path(path_type=Path), help="Folder to write it to. [NAME, in the current folder]")
 def new(name: str, kind: str, folder: Path | None) -> None:
     """Write a small distribution with one component: module, entry point, test and README."""
     from pseudobench.output import console
@@ -43,20 +46,50 @@ def check(module: str) -> int:
     with console.working("loading torch"):
         from pseudobench.testing import contract
 
-    failed, rows = 0, []
-    for entry in _components(module):
-        for each in contract(entry.component, entry.kind):
+    found, registry, plugin = _components(module)
+    rows: dict[tuple[str, str], list[str]] = {}
+    for entry in found:
+        for each in contract(entry.component, entry.kind, registry=registry):
             try:
-                rows.append([entry.name, str(each), "ok", each() or ""])
+                rows[entry.name, str(each)] = ["ok", each() or ""]
             except PluginError as error:
-                failed += 1
-                rows.append([entry.name, str(each), "broken", str(error)])
-    console.show_table(["component", "check", "", "note"], rows, title=f"{module}: {len(rows)} checks, {failed} broken")
-    return int(bool(failed))
+                note = f"{error} ({_place(error, entry, plugin)})"
+                same = [row for key, row in rows.items() if key[0] == entry.name and row[:2] == ["broken", note]]
+                if same:  # one problem, seen by another check too
+                    same[0].append(str(each))
+                else:
+                    rows[entry.name, str(each)] = ["broken", note]
+    broken = sum(row[0] == "broken" for row in rows.values())
+    shown = [
+        [*key, state, "; also: ".join([note, *([", ".join(also)] if also else [])])]
+        for key, (state, note, *also) in rows.items()
+    ]
+    title = f"{module}: {len(shown)} checks, {broken} broken"
+    console.show_table(["component", "check", "", "note"], shown, title=title)
+    return int(bool(broken))
 
 
-def _components(module: str) -> list[Entry]:
-    """The components that a plugin supplies as classes; raises if it can't be loaded beside the installed ones."""
+def _place(error: BaseException, entry: Entry, plugin: ModuleType) -> str:
+    """File and line of a problem: the plugin's last line that ran, else where the component begins."""
+    import inspect
+
+    from pseudobench.contracts.kinds import kind_named
+
+    folder = Path(str(plugin.__file__)).parent
+    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+    if own:
+        return f"{Path(own[-1].filename).name}:{own[-1].lineno}"
+    code = getattr(getattr(entry.component, kind_named(entry.kind).verb or "read", None), "__code__", None)
+    if code is not None:
+        return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+    hook = getattr(plugin, kind_named(entry.kind).hook, None)
+    line = inspect.getsourcelines(hook)[1] if inspect.isfunction(hook) else 1
+    return f"{Path(str(plugin.__file__)).name}:{line}"
+
+
+def _components(module: str) -> tuple[list[Entry], Registry, ModuleType]:
+    """The components of a plugin, those of all plugins, and the plugin; raises if it can't be loaded."""
     from pseudobench.errors import BenchError, PluginError, one_line
     from pseudobench.registry.components import build_registry
     from pseudobench.registry.plugin_files import import_plugin
@@ -67,7 +100,9 @@ def _components(module: str) -> list[Entry]:
     except BenchError:
         raise
     except (Exception, SystemExit) as error:
-        raise BenchError(f"{module} can't be imported: {one_line(error)}") from None
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        raise BenchError(f"{module} can't be imported: {one_line(error)} ({place})") from None
     plugins = load_plugins()
     name = plugins.manager.get_name(plugin)
     if name is None:
@@ -76,6 +111,4 @@ def _components(module: str) -> list[Entry]:
     registry = build_registry(plugins)
     if plugins.infos[name].error:
         raise PluginError(f"{module}: {plugins.infos[name].error}")
-    if not plugins.infos[name].hooks:
-        raise BenchError(f"{module} is no plugin: no function in it is marked with @hookimpl and named as a hook is")
-    return [entry for entry in registry if entry.plugin == name and isinstance(entry.component, type)]
+    return [entry for entry in registry if entry.plugin == name], registry, plugin

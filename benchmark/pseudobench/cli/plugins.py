@@ -12,7 +12,7 @@ from pseudobench.registry.components import installed
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--check", is_flag=True, help="Exit with 1 if a plugin is broken.")
 def command(as_json: bool, check: bool) -> int:
-    """List the installed plugins: version, hooks, components, and why one is not in use."""
+    """List the installed plugins: version, hooks, components, and the reason if one is left out."""
     plugins, registry = installed()
     supplied: dict[str, list[str]] = {}
     for entry in registry:

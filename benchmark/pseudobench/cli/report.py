@@ -7,6 +7,7 @@ import click
 from pseudobench.base.paths import check_output, to_path, write_output
 from pseudobench.cli.showing import filter_options, read_records, where_from
 from pseudobench.errors import BenchError
+from pseudobench.experiments.parsing import parse_names
 from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
@@ -20,7 +21,7 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @click.argument("results", nargs=-1)
 @click.option("-o", "--output", default="report.html", show_default=True, help="The file to write.")
-@click.option("--methods", help="Only these methods.")
+@click.option("--methods", help="Only these methods; verdicts are still those of all.")
 @filter_options
 def command(
     results: tuple[str, ...],
@@ -30,10 +31,10 @@ def command(
     labels: str | None,
     where: tuple[str, ...],
 ) -> None:
-    """Write a report on the run records below the folders RESULTS: one HTML file that needs nothing else.
+    """Write a report on the run records below the folders RESULTS: one HTML file that needs no other file.
 
-    A section for each dataset and label count: the table, what `bench compare` says, figures, runs that are not
-    done, and the commands that make the same runs again.
+    It has a section for each dataset and label count: the table, the sentences of `bench compare`, figures, unfinished
+    runs, and the commands that repeat the runs.
     """
     from pseudobench.output import console
 
@@ -43,15 +44,15 @@ def command(
     check_output(path)
     _, registry = installed()
     with console.working("reading records"):
-        from pseudobench.analysis.dataframe import pick_columns
+        from pseudobench.analysis.run_facts import pick_columns
         from pseudobench.analysis.tables import DEFAULT_COLUMNS
         from pseudobench.output.report.page import render_page
         from pseudobench.output.report.sections import sections
 
         names = dict.fromkeys([*DEFAULT_COLUMNS, *(entry.name for entry in registry.of("columns"))])
         columns = pick_columns(registry, list(names))
-        records = read_records(results, where_from(dataset, labels, where, methods))
-        found = sections(records, registry, columns)
+        records = read_records(results, where_from(dataset, labels, where))
+        found = sections(records, registry, columns, parse_names(methods, "methods") if methods else None)
     page = render_page(found, registry, lambda figures: console.track(figures, "drawing figures"))
     write_output(path, page.encode())
     console.say(f"report: {path}")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pseudobench.api import runner_config
-from pseudobench.cli.showing import show_json
+from pseudobench.cli.showing import show_frame
 from pseudobench.contracts.parameters import checked, parameters
 from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
@@ -65,7 +65,10 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
     """The executor called ``name`` with the options that are its own, which are taken out of ``flags``."""
     found = None
     for entry in registry.of("executors"):
-        options = {each.name: flags.pop(f"{entry.name}_{each.name}", None) for each in parameters(entry.component)}
+        options = {
+            each.name: flags.pop(f"{entry.name}-{each.name}".replace("-", "_"), None)
+            for each in parameters(entry.component)
+        }
         given = {key: value for key, value in options.items() if value is not None}
         if entry.name == name:
             found = entry.component(**checked(entry.name, entry.component, given))
@@ -89,6 +92,7 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 @click.option("--image-size", help="Upsample images to this side, in pixels. [as they are]")
 @click.option("--preset", help="How much compute: smoke, cpu or paper. [cpu]")
 @click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [held-out]")
+@click.option("--imbalance", help="Long-tailed classes: the last one's share of the first one's samples. [as they are]")
 @click.option(
     "--validation",
     is_flag=True,
@@ -105,7 +109,10 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
 @click.option("--jobs", type=int, help="Runs at a time, each in a process of its own. [1, or as the executor likes]")
-@click.option("--executor", help="Where runs execute; `bench list executors` shows them. [this process, or processes]")
+@click.option("--executor", help="Where runs execute; `bench list executors` shows them. [processes]")
+@click.option("--in-process", is_flag=True, help="Run in this process, one after another, for debuggers.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Most seconds that a run may take. [any]")
+@click.option("--keep", is_flag=True, help="Keep whole logits of test samples and pool beside each record.")
 @click.option("--force", is_flag=True, help="Run again what is finished.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="The runs as JSON on standard output, and nothing else there.")
@@ -118,6 +125,9 @@ def command(
     cache: bool,
     jobs: int | None,
     executor: str | None,
+    in_process: bool,
+    timeout: float | None,
+    keep: bool,
     device: str,
     force: bool,
     quiet: bool,
@@ -141,25 +151,42 @@ def command(
     experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
     specs = experiment.specs(registry)
 
-    if (check_jobs(jobs) or 1) > 1 and executor in (None, Processes.name):
+    if in_process and (jobs or executor or timeout):
+        raise BenchError("--in-process goes with none of --jobs, --executor and --timeout: runs have no other process")
+    if timeout is not None and executor not in (None, Processes.name):
+        raise BenchError(f"--timeout is for runs in processes of this machine, not for --executor {executor}")
+    jobs = None if in_process else check_jobs(jobs)
+    if where is None and not in_process:
+        where, jobs = Processes(), jobs or 1
+    if isinstance(where, Processes):
         warm_up(specs)
     with console.working("loading torch and timm"):
-        from pseudobench.analysis.dataframe import frame
+        from pseudobench.analysis.run_facts import read_facts
         from pseudobench.execution.runner import Runner
 
     config = runner_config(
-        experiment, data_dir=data_dir, cache_dir=cache_dir, cache=cache, device=device, force=force, jobs=jobs
+        experiment,
+        data_dir=data_dir,
+        cache_dir=cache_dir,
+        cache=cache,
+        device=device,
+        force=force,
+        jobs=jobs,
+        timeout=timeout,
+        keep=keep,
     )
     listener = progress.listener(quiet)
     try:
-        runs = frame(Runner(config, registry, plugins, listener, where).run(specs), registry)
+        runs = read_facts(Runner(config, registry, plugins, listener, where).run(specs), registry)
     finally:
         listener.experiment_finished()
     if as_json:
-        show_json(runs)
+        from pseudobench.analysis.dataframe import frame
+
+        show_frame(frame(runs, registry), "json")
     else:
         from pseudobench.cli.table import show_summary
 
         show_summary(runs, registry)
         console.say(f"records: {config.results}")
-    return int(bool((runs["status"] != "done").any()))
+    return int(not all(run.done for run in runs))

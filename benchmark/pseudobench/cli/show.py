@@ -15,9 +15,9 @@ from pseudobench.contracts.columns import headline
 @click.command(epilog="\b\nExample:\n  bench show digits-40-ups-s0")
 @click.argument("run")
 @click.option("--results", help="Folder of run records. [runs, or PSEUDOBENCH_RESULTS]")
-@click.option("--json", "as_json", is_flag=True, help="The record as it is.")
+@click.option("--json", "as_json", is_flag=True, help="The whole record as JSON.")
 def command(run: str, results: str | None, as_json: bool) -> None:
-    """Show one run, round by round. RUN is its id, or as much of it as no other run has."""
+    """Show one run, round by round. RUN is its id, or a part of it that no other run has."""
     from pseudobench.output import console
     from pseudobench.storage.records import Store
 
@@ -46,7 +46,7 @@ def command(run: str, results: str | None, as_json: bool) -> None:
 
 
 def describe(record: Mapping[str, Any]) -> list[str]:
-    """The spec, split and environment in a few lines."""
+    """Spec, split and environment of a record, in a few lines."""
     spec, split, environment = record["spec"], record["split"], record["environment"]
     stages = ", ".join(f"{stage} {name}" for stage, name in spec["stages"].items()) or "labels only"
     source, versions = environment.get("source") or {}, environment.get("versions") or {}
@@ -73,7 +73,7 @@ def describe(record: Mapping[str, Any]) -> list[str]:
 
 
 def row(round_: Mapping[str, Any]) -> list[str]:
-    """One round as texts."""
+    """One round as the texts of a table's row."""
     test, selection = round_["test"], round_.get("selection") or {}
     return [
         str(round_["round"]),

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from pseudobench.base.paths import results_folder
 from pseudobench.cli.cache import show_time
+from pseudobench.execution.status import STATES, State, seconds_left
 
 
 @click.command(epilog="\b\nExamples:\n  bench status\n  bench status baselines/digits.toml")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--results", help="Folder of run records. [that of FILE, runs, or PSEUDOBENCH_RESULTS]")
 def command(file: Path | None, results: str | None) -> None:
-    """Show what is done, running, failed, interrupted and missing, and about how long the rest takes.
+    """Show how many runs are done, running, failed, interrupted and missing, and about how long the rest takes.
 
-    With FILE, an experiment, of all runs that it asks for; without, of those that have a record.
+    With FILE, an experiment file: all runs that it asks for. Without: all runs that have a record.
     """
-    from pseudobench.execution.status import STATES, seconds_left, states
+    from pseudobench.execution.status import states
     from pseudobench.experiments.parsing import experiment_from, read_file
     from pseudobench.output import console
     from pseudobench.registry.components import installed
@@ -42,10 +44,22 @@ def command(file: Path | None, results: str | None) -> None:
             console.say(f"{run.run_id} failed: {run.record['error']['message']}")
         if run.state in ("running", "interrupted") and run.record is not None:
             console.say(f"{run.run_id} {run.state}, {len(run.record['rounds'])} rounds done")
+    console.say(summary(runs))
+
+
+def summary(runs: Sequence[State]) -> str:
+    """How far the runs are, in one line; "all done" only if every run is."""
+    counts = Counter(run.state for run in runs)
+    if not runs:
+        return "no runs yet"
+    if counts["done"] == len(runs):
+        return "all done"
+    parts = [f"{counts['done']} of {len(runs)} done"]
+    parts += [f"{counts[state]} {state}" for state in STATES if state != "done" and counts[state]]
     left = seconds_left(runs)
-    console.say(
-        "time left: not known yet" if left is None else f"time left: about {show_time(left)}" if left else "all done"
-    )
+    if left is None or left > 0:
+        parts.append("time left not known yet" if left is None else f"time left about {show_time(left)}")
+    return ", ".join(parts)
 
 
 def _count(number: int) -> str:

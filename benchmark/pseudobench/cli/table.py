@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, show_json, where_from
+from pseudobench.cli.showing import (
+    filter_options,
+    format_option,
+    read_records,
+    show_frame,
+    show_grids,
+    show_json,
+    where_from,
+)
 from pseudobench.experiments.parsing import parse_names
 from pseudobench.registry.components import installed
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pseudobench.analysis.published import Published
+    from pseudobench.analysis.run_facts import RunFacts
     from pseudobench.registry.components import Registry
 
 _EXAMPLES = """\b
@@ -34,9 +41,10 @@ _RUN_COLUMNS = ("rounds", "seconds")
 @click.command(epilog=_EXAMPLES)
 @click.argument("results", nargs=-1)
 @click.option("--columns", help="Columns; `bench list columns` has them all.")
-@click.option("--methods", help="Only these methods.")
+@click.option("--methods", help="Only rows of these methods; verdicts are still those of all.")
 @filter_options
 @click.option("--pivot", "pivoted", is_flag=True, help="A column for each dataset and label count. [accuracy]")
+@click.option("--ranks", "ranked", is_flag=True, help="Average ranks over five datasets or more. [accuracy]")
 @click.option(
     "--published", is_flag=True, help="Published numbers in a table of their own, of baselines/published.csv."
 )
@@ -51,6 +59,7 @@ def command(
     labels: str | None,
     where: tuple[str, ...],
     pivoted: bool,
+    ranked: bool,
     published: bool,
     published_from: str | None,
     each_run: bool,
@@ -58,54 +67,66 @@ def command(
 ) -> None:
     """Tabulate the run records below the folders RESULTS: means over seeds with 95 % intervals.
 
-    The best mean of a column is bold, and a dagger marks those that are not significantly worse: a test paired over
-    seeds, with Holm's correction. With too few seeds for that nothing is marked, and the caption says so.
+    Bold are the best mean of a column and every mean that is not found different from it: all pairs of rows of one
+    dataset, label count, backbone, preset and device are tested together, paired by seed, as in `bench compare`. With
+    fewer than 6 seeds nothing is bold. CSV and JSON hold fractions where people are shown percent.
     """
-    from pseudobench.analysis.dataframe import frame, ordered
+    from pseudobench.analysis.filtering import known_methods
     from pseudobench.analysis.published import find_published, read_published
+    from pseudobench.analysis.run_facts import read_facts
     from pseudobench.errors import BenchError
 
     beside = published or published_from is not None
     if each_run and (pivoted or beside):
         raise BenchError("--runs shows single runs; it goes neither with --pivot nor with --published")
+    if ranked and (each_run or pivoted or beside):
+        raise BenchError("--ranks is a table of its own; it goes with neither --runs, --pivot nor --published")
     if beside and format_ == "csv":
         raise BenchError("--published makes a second table, and a CSV file holds one; take json, or the file itself")
     _, registry = installed()
     numbers = read_published(find_published(published_from)) if beside else None
-    wanted = where_from(dataset, labels, where, methods)
-    runs = ordered(frame(read_records(results, wanted), registry), registry, methods_first=pivoted)
-    if each_run:
-        show_runs(runs, registry, columns, format_)
+    runs = read_facts(read_records(results, where_from(dataset, labels, where)), registry)
+    named = known_methods(parse_names(methods, "methods"), (run.spec["method"] for run in runs)) if methods else None
+    if ranked:
+        show_ranks(runs, registry, columns, format_, methods=named)
+    elif each_run:
+        show_runs(runs, registry, columns, format_, methods=named)
     else:
-        show_summary(runs, registry, columns, format_, pivoted=pivoted, published=numbers)
+        show_summary(runs, registry, columns, format_, methods=named, pivoted=pivoted, published=numbers)
 
 
 def show_summary(
-    runs: pd.DataFrame,
+    runs: Sequence[RunFacts],
     registry: Registry,
     names: str | None = None,
     format_: str = "terminal",
     *,
+    methods: set[str] | None = None,
     pivoted: bool = False,
     published: Sequence[Published] | None = None,
 ) -> None:
     """Print the summary, beside it what of ``published`` belongs there, and why runs failed if any did."""
     from pseudobench.analysis import tables
-    from pseudobench.analysis.dataframe import judged_by, pick_columns
+    from pseudobench.analysis.arms import arms_of
     from pseudobench.analysis.published import beside
+    from pseudobench.analysis.run_facts import judged_by, pick_columns
     from pseudobench.output import console
-    from pseudobench.output.formats import to_csv
+    from pseudobench.output.summary_frames import table_frame
     from pseudobench.output.text_tables import published_grid, table_grid
 
-    usual = (judged_by(runs),) if pivoted else tables.DEFAULT_COLUMNS
+    arms = arms_of(runs, registry)
+    shown = [run for run in runs if methods is None or run.spec["method"] in methods]
+    usual = (judged_by(shown),) if pivoted else tables.DEFAULT_COLUMNS
     columns = pick_columns(registry, parse_names(names, "columns") if names else usual)
-    table = tables.pivot(runs, columns) if pivoted else tables.summarize(runs, columns)
-    places = zip(runs["dataset"], runs["labels"].map(str), strict=True)
+    if not names:
+        columns = tables.where_rounds_differ(arms, columns)
+    table = (tables.pivot if pivoted else tables.summarize)(arms, columns, methods)
+    places = {(run.place.dataset, str(run.place.labels)) for run in shown}
     near = None if published is None else beside(published, places, (column.name for column in columns))
     if format_ == "csv":
-        click.echo(to_csv(tables.to_values(table)), nl=False)
+        show_frame(table_frame(table), format_)
     elif format_ == "json":
-        ours = json.loads(tables.to_values(table).to_json(orient="records"))
+        ours = json.loads(table_frame(table).to_json(orient="records"))
         both = ours if near is None else {"runs": ours, "published": [asdict(each) for each in near]}
         show_json(both)
     else:
@@ -114,21 +135,44 @@ def show_summary(
     if format_ == "terminal":
         for column in dict.fromkeys(heading.column for heading in table.headings):
             console.say(f"  {column.name}: {column.description}")
-        for run in runs[runs["status"] != "done"].itertuples():
-            console.say(f"  {run.run_id}: {run.status}{': ' + run.error if isinstance(run.error, str) else ''}")
+        for run in shown:
+            if not run.done:
+                console.say(f"  {run.run_id}: {run.status}{f': {run.error}' if run.error else ''}")
 
 
-def show_runs(runs: pd.DataFrame, registry: Registry, names: str | None, format_: str) -> None:
+def show_ranks(
+    runs: Sequence[RunFacts], registry: Registry, names: str | None, format_: str, *, methods: set[str] | None = None
+) -> None:
+    """Print average ranks over datasets."""
+    from pseudobench.analysis.arms import arms_of
+    from pseudobench.analysis.rankings import ranking_of
+    from pseudobench.analysis.run_facts import judged_by, pick_columns
+    from pseudobench.output.summary_frames import ranking_frame
+    from pseudobench.output.text_tables import ranking_grid
+
+    column, *_ = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs),))
+    arms = [arm for arm in arms_of(runs, registry) if methods is None or arm.method in methods]
+    ranking = ranking_of(arms, column)
+    if format_ in ("csv", "json"):
+        show_frame(ranking_frame(ranking), format_)
+    else:
+        show_grids([ranking_grid(ranking, "*" if format_ == "terminal" else "Bold")], format_)
+
+
+def show_runs(
+    runs: Sequence[RunFacts], registry: Registry, names: str | None, format_: str, *, methods: set[str] | None = None
+) -> None:
     """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
-    from pseudobench.analysis.dataframe import ABOUT, judged_by, pick_columns
-    from pseudobench.output.formats import to_csv
+    from pseudobench.analysis.dataframe import ABOUT, frame
+    from pseudobench.analysis.run_facts import column_name, judged_by, pick_columns
     from pseudobench.output.text_tables import runs_grid
 
-    columns = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs), *_RUN_COLUMNS))
-    raw = runs[[*ABOUT, *(column.name for column in columns)]] if names else runs
-    if format_ == "csv":
-        click.echo(to_csv(raw), nl=False)
-    elif format_ == "json":
-        show_json(raw)
+    shown = [run for run in runs if methods is None or run.spec["method"] in methods]
+    columns = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(shown), *_RUN_COLUMNS))
+    if format_ in ("csv", "json"):
+        raw = frame(shown, registry)
+        if names:
+            raw = raw[list(dict.fromkeys([*ABOUT, *(column_name(column.name) for column in columns)]))]
+        show_frame(raw, format_)
     else:
-        show_grids([runs_grid(runs, columns)], format_)
+        show_grids([runs_grid(shown, columns)], format_)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The tasks: each sample has one class, or any number of them.
 SINGLE, MULTI = "single-label", "multi-label"
+#: The kinds of samples.
+IMAGES, VECTORS = "images", "vectors"
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,9 @@ class Split:
 class Dataset:
     """Images ``uint8 [N, channels, H, W]`` in memory and labels ``int64 [N]``, for training and for testing.
 
+    Vectors ``float32 [N, F]`` can stand in place of the images: data without pixels, or a frozen backbone's features.
     Where a sample can have any number of classes, labels are ``bool [N, C]``. ``flip`` says whether a mirrored image
-    keeps its class. Where a backbone is frozen, its features ``float32 [N, F]`` take the place of the images.
+    keeps its class.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,9 @@ class Listener:
 
     def experiment_started(self, total: int, finished_before: int) -> None:
         """``total`` runs are wanted; ``finished_before`` of them have a finished record already."""
+
+    def runs_outdated(self, count: int, names: Sequence[str]) -> None:
+        """``count`` runs have finished records, and are run again because ``names`` have changed since."""
 
     def features_computed(self, done: int, total: int) -> None:
         """A frozen backbone has seen ``done`` of ``total`` samples, before any run."""

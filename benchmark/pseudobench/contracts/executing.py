@@ -25,7 +25,8 @@ class RunnerConfig:
 
     ``cache`` is the folder of cached computations (None: nothing is cached), ``weights`` the files of pretrained
     weights by the text that specs identify them with. ``threads`` are those of a run whose recipe names no number,
-    ``jobs`` how many runs happen at a time. ``checkpoint_seconds`` pass between two checkpoints of a training.
+    ``jobs`` how many runs happen at a time. ``timeout`` is the most seconds that a run may take (None: any number),
+    ``keep`` says that whole logits are kept, and ``checkpoint_seconds`` pass between two checkpoints of a training.
     """
 
     results: Path
@@ -36,6 +37,8 @@ class RunnerConfig:
     force: bool = False
     jobs: int | None = None
     threads: int | None = None
+    timeout: float | None = None
+    keep: bool = False
     checkpoint_seconds: float = 60.0
 
     def weights_file(self, spec: RunSpec) -> Path | None:

@@ -1,8 +1,8 @@
-"""Every hook. A plugin implements those it needs, decorated with ``pseudobench.hookimpl``.
+"""All hooks. A plugin implements the hooks it needs, each decorated with ``pseudobench.hookimpl``.
 
-The first group *offers* named components: nothing is computed in a hook, so no plugin can take over
-another's run. A component is a frozen dataclass with a ``name`` (see `pseudobench.protocols`); hooks return
-the classes. Modules with hooks should not import torch at their top: `bench list` reads them.
+Hooks of the first group *offer* named components and compute nothing, so that no plugin can change a run that does not
+name its components. A component is a frozen dataclass with a ``name`` (see `pseudobench.contracts.protocols`); hooks
+return the classes. Modules with hooks should not import torch at module level: `bench list` imports them all.
 """
 
 from __future__ import annotations
@@ -27,27 +27,32 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def bench_scalings() -> list[type[protocols.Scaling]]:
-    """Offer ways to calibrate probabilities, such as Platt scaling."""
+    """Offer scalings: ways to calibrate logits, such as Platt scaling."""
 
 
 @hookspec
 def bench_set_predictors() -> list[type[protocols.SetPredictor]]:
-    """Offer conformal set predictors."""
+    """Offer conformal set predictors, such as RAPS."""
 
 
 @hookspec
 def bench_estimators() -> list[type[protocols.Estimator]]:
-    """Offer uncertainty estimators."""
+    """Offer estimators of probabilities and their uncertainty, such as MC-dropout."""
 
 
 @hookspec
 def bench_labelers() -> list[type[protocols.Labeler]]:
-    """Offer pseudo-labelers."""
+    """Offer labelers: rules that give samples pseudo-labels."""
 
 
 @hookspec
 def bench_selectors() -> list[type[protocols.Selector]]:
-    """Offer selectors."""
+    """Offer selectors: rules that choose the pseudo-labels to train on."""
+
+
+@hookspec
+def bench_objectives() -> list[type[protocols.Objective]]:
+    """Offer objectives: losses of a training step."""
 
 
 @hookspec
@@ -57,17 +62,17 @@ def bench_methods() -> list[Method]:
 
 @hookspec
 def bench_datasets() -> list[type[protocols.DatasetSource]]:
-    """Offer datasets."""
+    """Offer sources of datasets."""
 
 
 @hookspec
 def bench_backbones() -> list[protocols.Backbone]:
-    """Offer networks beyond timm's own, as `Backbone` values that name the module which registers them."""
+    """Offer networks that timm does not have, as `Backbone` values naming the module that registers them with timm."""
 
 
 @hookspec
 def bench_executors() -> list[type[protocols.Executor]]:
-    """Offer places where runs execute, such as a cluster."""
+    """Offer executors: ways to execute runs elsewhere, such as on a cluster."""
 
 
 @hookspec
@@ -80,19 +85,19 @@ def bench_commands(cli: click.Group) -> None:
     """Add subcommands to ``bench`` with ``cli.add_command``."""
 
 
-# Events. What a listener raises is a warning, never a failed run.
+# Events, called in the process that executes the run. An exception in a listener becomes a warning, never a failed run.
 
 
 @hookspec
 def bench_run_started(spec: RunSpec) -> None:
-    """A run starts."""
+    """A run starts, or goes on after an interruption."""
 
 
 @hookspec
 def bench_round_finished(spec: RunSpec, round: dict[str, Any]) -> None:
-    """A round is in the record; ``round`` is what was recorded of it."""
+    """A round was added to the record; ``round`` is its part of the record."""
 
 
 @hookspec
 def bench_run_finished(spec: RunSpec, record: dict[str, Any]) -> None:
-    """A run has ended, well or not; ``record["status"]`` says which."""
+    """A run has ended; ``record["status"]`` is ``done`` or ``failed``."""

@@ -16,7 +16,7 @@ class Kind:
 
     Components are values of the type ``value``, or (None) frozen dataclasses with the method ``verb``, which is called
     with ``arguments``, and with the class attributes ``needs``. ``stage`` is the stage of a round that the kind does,
-    if it does one, and ``result`` the value that stage hands on (None: a tensor).
+    if it does one (``objective``: its training), and ``result`` the value that stage hands on (None: a tensor).
     """
 
     name: str
@@ -76,6 +76,7 @@ KINDS = (
         stage="selector",
         result=Selection,
     ),
+    Kind("objectives", verb="loss", arguments=("step", "forward", "state"), stage="objective"),
     Kind("executors", verb="execute", arguments=("batch",)),
     Kind("columns", value=Column),
 )

@@ -1,15 +1,17 @@
-"""The interfaces of the stages: one method each. A component is a frozen dataclass that has it.
+"""The interfaces of components. A component is a frozen dataclass that has the methods of its kind's interface.
 
-Its class variables say what it is called and what it needs; its fields (`param`) are its parameters.
+Its class variables give its name and its needs; its fields, declared with `param`, are its parameters. N is the number
+of samples in the pool, C of classes, n of calibration points, B of samples in a batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pseudobench.contracts.parameters import Value
+from pseudobench.contracts.pools import Fold, Pool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,68 +20,31 @@ if TYPE_CHECKING:
 
     from pseudobench.contracts.datasets import Dataset
     from pseudobench.contracts.executing import Batch, Ended
+    from pseudobench.contracts.steps import Step
     from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels, Selection
 
 
 class Component(Protocol):
-    """What every component has.
+    """The part common to all components: a name.
 
-    One of a stage that also works where samples have any number of classes says so with a class variable
-    ``tasks = ("single-label", "multi-label")``; others are refused on such data before anything is trained.
+    A component of a stage is taken to be for the single-label task. If it also works where samples have any number of
+    classes, it declares ``tasks = ("single-label", "multi-label")``; otherwise it is refused on such data before
+    training.
     """
 
     name: ClassVar[str]
 
 
-class Pool(Protocol):
-    """Images that a trained network can be asked about. The one place that runs the network."""
-
-    def __len__(self) -> int: ...
-
-    def logits(self) -> Tensor:
-        """The network's outputs without dropout, ``[N, C]``."""
-        ...
-
-    def samples(self, passes: int, seed: int) -> Iterator[Tensor]:
-        """Outputs with dropout switched on, batch by batch in order: ``[passes, B, C]`` each."""
-        ...
-
-    def views(self, count: int, seed: int) -> Iterator[Tensor]:
-        """Outputs for randomly shifted (and mirrored, where that is harmless) images: ``[count, B, C]`` each."""
-        ...
-
-    def members(self) -> Sequence[Pool]:
-        """The same samples as each network of an ensemble sees them; as many as the estimator's ``networks`` says."""
-        ...
-
-
-P = TypeVar("P", bound=Pool)
-
-
-@dataclass(frozen=True)
-class Fold(Generic[P]):
-    """Calibration points ``pool`` with their ``labels int64 [n]``, and the network that predicts them.
-
-    Where a sample can have several classes, ``labels`` are ``bool [n, C]``. ``rest`` is the unlabeled pool as the
-    same network sees it. Held-out calibration has one fold,
-    cross-conformal calibration several.
-    """
-
-    pool: P
-    labels: Tensor
-    rest: P
-
-
 class FittedScaling(Protocol):
-    """A scaling after it was fitted; ``numbers`` is what the record keeps of it."""
+    """A scaling after fitting. The record keeps its ``numbers``."""
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Names and values of what was learned."""
+        """Names and values of the fitted quantities."""
         ...
 
     def __call__(self, logits: Tensor) -> Tensor:
-        """Scaled logits, for logits of any shape ``[..., C]``."""
+        """Scaled logits of the same shape, for logits of any shape ``[..., C]``."""
         ...
 
 
@@ -94,46 +59,46 @@ class Scaling(Protocol):
 
 
 class CalibratedSets(Protocol):
-    """A set predictor after calibration; ``numbers`` is what the record keeps of it."""
+    """A set predictor after calibration. The record keeps its ``numbers``."""
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Names and values of what was learned."""
+        """Names and values of the fitted quantities."""
         ...
 
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
-        """Sets for the images that ``pools[k]`` shows through fold k's network."""
+        """Sets of N samples; ``pools[k]`` are these samples as seen by the network of fold k."""
         ...
 
 
 class SetPredictor(Protocol):
     """Conformal prediction sets (Eq. 1 and Eq. 2, or another score).
 
-    ``scaling`` is the scaling that a composition takes with it unless it names another.
+    ``scaling`` names the scaling of compositions that name none themselves.
     """
 
     name: ClassVar[str]
     scaling: ClassVar[str]
 
     def calibrate(self, folds: Sequence[Fold[Pool]], context: Context) -> CalibratedSets:
-        """Find the threshold on calibration data."""
+        """Compute thresholds or scores from the calibration points."""
         ...
 
 
 class Estimator(Protocol):
-    """Probabilities of the pool, and how uncertain they are. ``needs_sets`` asks for a set predictor.
+    """Estimates probabilities of the pool and their uncertainty. ``needs_sets`` asks for a set predictor.
 
-    What else it needs it says with class variables or properties, and what can't be is refused before anything is
-    trained: ``needs_dropout = True`` if it draws with dropout, ``needs_images = True`` if it asks for views, and
-    ``networks = 5`` if each round is to train so many networks from different seeds for it (the first of them is the
-    one that is evaluated).
+    Further needs are class variables, properties or parameters; a run that can't meet them is refused before training:
+    ``needs_calibration = True`` for calibration points (in ``context.calibration``), ``needs_dropout = True`` for
+    `Pool.samples`, ``needs_images = True`` for `Pool.views`, and ``networks = 5`` to train five networks from different
+    seeds each round, for `Pool.members` (the first of them is evaluated).
     """
 
     name: ClassVar[str]
 
     @property
     def needs_sets(self) -> bool:
-        """Whether it reads prediction sets, with these parameters; a class variable will do."""
+        """Whether it reads prediction sets, given its parameters; a class variable suffices."""
         ...
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
@@ -142,28 +107,36 @@ class Estimator(Protocol):
 
 
 class Labeler(Protocol):
-    """Makes pseudo-labels. ``needs_sets`` asks for a set predictor."""
+    """Gives samples pseudo-labels.
+
+    ``needs_sets`` asks for a set predictor, ``needs_calibration`` for calibration points.
+    """
 
     name: ClassVar[str]
 
     @property
     def needs_sets(self) -> bool:
-        """Whether it reads prediction sets, with these parameters; a class variable will do."""
+        """Whether it reads prediction sets, given its parameters; a class variable suffices."""
         ...
 
     def label(self, estimate: Estimate, sets: PredictionSets | None, context: Context) -> PseudoLabels:
-        """Give every sample of the pool its pseudo-label."""
+        """Give every sample of the pool its pseudo-label: any number of classes, also none."""
         ...
 
 
 class Selector(Protocol):
-    """Chooses which pseudo-labels to train on. ``needs_sets`` asks for a set predictor."""
+    """Chooses the pseudo-labels to train on.
+
+    ``needs_sets`` asks for a set predictor, ``needs_calibration`` for calibration points. A method
+    ``score(estimate, labels, sets, context) -> float [N]``, if it has one, is the order in which it trusts labels, for
+    the record; without, that order is the probability of the label.
+    """
 
     name: ClassVar[str]
 
     @property
     def needs_sets(self) -> bool:
-        """Whether it reads prediction sets, with these parameters; a class variable will do."""
+        """Whether it reads prediction sets, given its parameters; a class variable suffices."""
         ...
 
     def select(
@@ -173,16 +146,41 @@ class Selector(Protocol):
         ...
 
 
+class Objective(Component, Protocol):
+    """How a network learns in a step. Network, optimizer, schedule and the flow of samples are the harness's.
+
+    All but ``loss`` is optional. ``views = ("weak", "strong")`` asks for plain samples of the pool, each seen in the
+    ways named: ``weak`` is shifted (and mirrored where that is harmless), ``strong`` has RandAugment and a hole on top.
+    ``ratio`` (a parameter, property or class variable; 1 unless said) is their number for each sample of the batch,
+    FixMatch's mu. An objective with views works on images alone, unless it says ``needs_images = False``: of a vector
+    the weak view is the vector itself, the strong one has Gaussian noise of half of each feature's deviation.
+
+    ``start(context, pool)`` gives the state that the training begins with, tensors by name, for ``pool`` samples of
+    the pool. ``loss`` may replace these tensors in ``state`` by others of the same shape and type, without gradient; an
+    interrupted training goes on with the state it had.
+    """
+
+    def loss(self, step: Step, forward: Callable[[Tensor], Tensor], state: dict[str, Tensor]) -> Tensor:
+        """The scalar to minimize. ``forward`` is the network in training: inputs ``[n, ...]`` to logits ``[n, C]``."""
+        ...
+
+
+def needs_calibration(component: object) -> bool:
+    """Whether an estimator, labeler or selector asks for calibration points, with these parameters."""
+    return bool(getattr(component, "needs_calibration", False))
+
+
 class DatasetSource(Protocol):
-    """Where a dataset comes from, and what is known of it before it is loaded.
+    """A source of a dataset: it loads the dataset, and knows its sizes before.
 
-    In a name such as ``folder:PATH`` what stands behind the colon is the source's first parameter, and the numbers
-    may be properties that depend on it.
+    In a dataset's name such as ``folder:PATH`` the part after the colon is the source's first parameter; sizes may be
+    properties that depend on it. ``task = "multi-label"`` declares samples with any number of classes.
 
-    A class variable ``task = "multi-label"`` says that a sample has any number of classes.
+    ``samples = "vectors"`` declares samples that are vectors ``float32 [N, F]`` instead of images. A source of files
+    that can change may have a method ``fingerprint() -> str``: a hash of their content, which is part of run ids.
 
-    ``default_labels`` and ``backbone`` are what `bench run` takes if nothing is said. ``presets`` maps a
-    preset to settings for this dataset (``{"cpu": {"recipe.epochs": 30}}``).
+    ``default_labels`` and ``backbone`` are the defaults of `bench run` for this dataset. ``presets`` maps a preset to
+    settings for this dataset (``{"cpu": {"recipe.epochs": 30}}``).
     """
 
     name: ClassVar[str]
@@ -191,45 +189,49 @@ class DatasetSource(Protocol):
 
     @property
     def classes(self) -> int:
-        """How many classes it has."""
+        """Number of classes."""
         ...
 
     @property
     def train_size(self) -> int:
-        """How many training images it has."""
+        """Number of training samples."""
         ...
 
     @property
     def test_size(self) -> int:
-        """How many test images it has."""
+        """Number of test samples."""
         ...
 
     @property
     def default_labels(self) -> int:
-        """The label budget if none is said."""
+        """Label budget if the user names none."""
         ...
 
     def is_present(self, data_dir: Path) -> bool:
-        """Whether it can be read without fetching anything."""
+        """Whether it can be loaded without fetching anything."""
         ...
 
     def load(self, data_dir: Path) -> Dataset:
-        """Read it into memory, fetched first if it is not there."""
+        """Load it into memory; fetch it first if it is not in ``data_dir``."""
         ...
 
 
 @dataclass(frozen=True)
 class Backbone:
-    """A network that importing ``module`` registers with timm under ``name``."""
+    """A network named ``name``, which importing ``module`` registers with timm.
+
+    ``takes`` is ``images``, or ``vectors`` for a network on vectors ``[B, F]``, which is made with ``in_chans=F``.
+    """
 
     name: str
     module: str
     description: str = ""
+    takes: str = "images"
 
 
 class Executor(Component, Protocol):
-    """Where runs execute. Its parameters are options of ``bench run``: ``address`` of ``ray`` is ``--ray-address``."""
+    """Executes runs. Its parameters are options of ``bench run``: ``address`` of ``ray`` is ``--ray-address``."""
 
     def execute(self, batch: Batch) -> Iterator[Ended]:
-        """Do every run of ``batch`` somewhere, with a runner made by ``batch.setup``; yield each as it ends."""
+        """Execute every run of ``batch`` with a runner made by ``batch.setup``; yield each run as it ends."""
         ...

@@ -1,4 +1,4 @@
-"""Settings of the harness: the training recipe, the network, the loop of rounds, the calibration policy."""
+"""Settings of the harness: the data, the training recipe, the network, the loop of rounds, the calibration policy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pseudobench.contracts.parameters import param
+
+
+@dataclass(frozen=True)
+class Data:
+    """What becomes of the dataset."""
+
+    name: ClassVar[str] = "data"
+    imbalance: float | None = param(
+        None,
+        "long-tailed classes: training samples and labels of the last class for one of the first; none: as they are",
+        low=0,
+        high=1,
+        exclusive=True,
+        added=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -33,6 +48,12 @@ class Recipe:
         "threads of torch on the CPU; none: all cores, and the last bits then depend on their number",
         low=1,
         high=1024,
+    )
+    precision: str = param(
+        "float32",
+        "numbers that networks compute with in training; bfloat16 is faster on GPUs that have it, and less exact",
+        choices=("float32", "bfloat16"),
+        added=True,
     )
     compile: bool = param(False, "compile each network with torch.compile (needs a C++ compiler)", added=True)
 
@@ -66,10 +87,22 @@ class Loop:
 
     name: ClassVar[str] = "loop"
     rounds: int = param(5, "rounds of pseudo-labeling at most, after the first training", low=0, high=10_000)
-    settle: float = param(
-        0.01, "stop when the number of selected pseudo-labels changes by at most this share; 0: when unchanged",
+    settle: float | None = param(
+        0.01,
+        "stop when at most this share of the positive labels differs from the last round's; none: never stop early",
         low=0,
-    )  # fmt: skip
+        high=1,
+    )
+    backbones: str | None = param(
+        None,
+        "backbones by round, separated by commas (resnet18,resnet34), in place of --backbone; the last one stays",
+        added=True,
+    )
+
+    @property
+    def backbones_named(self) -> tuple[str, ...]:
+        """The backbones by round, each name by itself."""
+        return () if self.backbones is None else tuple(name.strip() for name in self.backbones.split(","))
 
 
 @dataclass(frozen=True)
@@ -87,4 +120,4 @@ class Calibration:
 
 
 #: Settings that are not a component's: their group, and what declares its parameters.
-GROUPS = {"recipe": Recipe, "network": Network, "loop": Loop, "calibration": Calibration}
+GROUPS = {"data": Data, "recipe": Recipe, "network": Network, "loop": Loop, "calibration": Calibration}

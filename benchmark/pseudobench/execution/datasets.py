@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from pseudobench.contracts.datasets import Dataset
+from pseudobench.contracts.datasets import IMAGES, VECTORS, Dataset
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.executing import RunnerConfig
 from pseudobench.contracts.run_spec import RunSpec
-from pseudobench.contracts.settings import Network, Recipe
+from pseudobench.contracts.settings import Data, Network, Recipe
 from pseudobench.errors import BenchError, PluginError, one_line
+from pseudobench.experiments.run_checks import samples_of
 from pseudobench.experiments.splits import check_budget, evaluated, label_budget
 from pseudobench.learning.features import with_features
 from pseudobench.learning.networks import check_backbone, make_network, network_spec, try_network
@@ -37,28 +39,22 @@ class DatasetLoader:
     _views: dict[tuple[Any, ...], Dataset] = field(default_factory=dict)
     _checked: set[tuple[Any, ...]] = field(default_factory=set)
 
-    def load(self, specs: Sequence[RunSpec], device: torch.device) -> dict[str, Dataset]:
-        """The dataset of each run, by run id."""
-        for backbone in dict.fromkeys(spec.backbone for spec in specs):
+    def load(self, specs: Sequence[RunSpec], device: torch.device, *, features: bool = True) -> dict[str, Dataset]:
+        """The dataset of each run, by run id; without ``features``, with its images even where a backbone is frozen."""
+        for backbone in dict.fromkeys(backbone for spec in specs for backbone in spec.backbones):
             check_backbone(self.registry, backbone)
         for spec in specs:
             if spec.dataset not in self._originals:
-                self._originals[spec.dataset] = self._read(spec.dataset)
+                self._originals[spec.dataset] = read_dataset(self.registry, spec.dataset, self.config.data)
             original = self._originals[spec.dataset]
             self._check_budget(spec, original)
-            self._check_network(spec, original, device)
-            if _view(spec) not in self._views:
-                self._views[_view(spec)] = evaluated(spec, self._seen(spec, original, device))
-        return {spec.run_id: self._views[_view(spec)] for spec in specs}
-
-    def _read(self, name: str) -> Dataset:
-        try:
-            return self.registry.dataset(name).load(self.config.data)
-        except BenchError:
-            raise
-        except Exception as error:
-            owner = self.registry.owner("datasets", name.partition(":")[0])
-            raise PluginError(f"dataset {name!r} of {owner} can't be loaded: {one_line(error)}") from error
+            for backbone in spec.backbones:
+                self._check_network(replace(spec, backbone=backbone), original, device)
+            view = (_view(spec), features)
+            if view not in self._views:
+                seen = self._seen(spec, original, device) if features else original
+                self._views[view] = evaluated(spec, seen)
+        return {spec.run_id: self._views[_view(spec), features] for spec in specs}
 
     def _seen(self, spec: RunSpec, data: Dataset, device: torch.device) -> Dataset:
         """Images, or features of a frozen backbone."""
@@ -75,11 +71,17 @@ class DatasetLoader:
         )
 
     def _check_budget(self, spec: RunSpec, data: Dataset) -> None:
-        seen = evaluated(spec, data) if spec.evaluates_on == "validation" else data
-        key = spec.dataset, spec.evaluates_on, label_budget(spec, seen)
+        imbalance = spec.group(Data).imbalance
+        key = spec.dataset, spec.evaluates_on, spec.trains_on, spec.labels, imbalance
         if key not in self._checked:
             self._checked.add(key)
-            check_budget(spec.dataset, seen.strata, key[2])
+            seen = evaluated(spec, data)
+            budget = label_budget(spec, seen)
+            check_budget(spec.dataset, seen.strata, budget, imbalance)
+            if budget == len(seen.train_labels) and "selector" in spec.stages:
+                raise BenchError(
+                    f"--labels {budget}: all of {spec.dataset} is labeled, and {spec.method!r} needs a pool"
+                )
 
     def _check_network(self, spec: RunSpec, data: Dataset, device: torch.device) -> None:
         """Try the network, and its dropout if a stage draws with it."""
@@ -105,7 +107,23 @@ class DatasetLoader:
         return bool(getattr(self.registry.stage_of_run(spec, stage), "needs_dropout", False))
 
 
+def read_dataset(registry: Registry, name: str, folder: Path) -> Dataset:
+    """A dataset by name, fetched first if need be; whatever goes wrong is one line that names its plugin."""
+    source, owner = registry.dataset(name), registry.owner("datasets", name.partition(":")[0])
+    try:
+        data = source.load(folder)
+    except BenchError:
+        raise
+    except Exception as error:
+        raise PluginError(f"dataset {name!r} of {owner} can't be loaded: {one_line(error)}") from error
+    found = VECTORS if data.train.are_vectors else IMAGES
+    if found != samples_of(source):
+        raise PluginError(f"dataset {name!r} of {owner} has {found}: its class must say samples = {found!r}")
+    return data
+
+
 def _view(spec: RunSpec) -> tuple[Any, ...]:
     """The choices that decide which data a run sees."""
     frozen = spec.group(Network).tune == "head"
-    return spec.dataset, spec.evaluates_on, *((spec.backbone, str(spec.settings["network"])) if frozen else ())
+    seen = spec.dataset, spec.evaluates_on, spec.group(Data).imbalance
+    return *seen, *((spec.backbone, str(spec.settings["network"])) if frozen else ())

@@ -1,13 +1,15 @@
-"""What a run ran on: versions, source revision, device, threads. No host names, no paths."""
+"""Preparing a process for runs, and describing it: versions, source revision, device, threads."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pseudobench.base.machine import processor, source_revision, version_of
+from pseudobench.base.machine import cores, processor, source_revision, version_of
 from pseudobench.errors import BenchError
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ _PACKAGES = (
 
 
 def pick_device(name: str) -> torch.device:
-    """``auto`` takes a GPU if there is one."""
+    """The torch device of that name; ``auto`` is the GPU if there is one, else the CPU."""
     import torch
 
     if name == "auto":
@@ -43,24 +45,46 @@ def pick_device(name: str) -> torch.device:
 
 
 def set_up(device: torch.device, threads: int | None) -> None:
-    """Choose threads (None: all cores) and deterministic algorithms for this process."""
+    """Choose threads (None: all cores that this process may use) and deterministic algorithms for this process."""
     import torch
 
-    torch.set_num_threads(threads or os.cpu_count() or 1)
+    torch.set_num_threads(threads or cores())
     _keep_memory()
     if device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(True)
-    # Deterministic mode would also fill all new memory with NaN, a tenth of the time of a small network.
+    # Deterministic mode also fills new memory with NaN, which takes a tenth of a small network's time.
     deterministic: Any = torch.utils.deterministic
     deterministic.fill_uninitialized_memory = False
 
 
-def _keep_memory() -> None:
-    """Tell glibc to keep freed memory: it would give large blocks back and fetch them anew for every batch.
+@contextmanager
+def restored() -> Iterator[None]:
+    """Give this process back as it was: torch's threads and its choice of algorithms, for notebooks."""
+    import torch
 
-    That took 40 % of the time of EfficientNet-Lite0 on the CPU, and 10 to 30 % of a small network's.
+    deterministic: Any = torch.utils.deterministic
+    threads, filled, benchmark = (
+        torch.get_num_threads(),
+        deterministic.fill_uninitialized_memory,
+        torch.backends.cudnn.benchmark,
+    )
+    enabled = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
+        deterministic.fill_uninitialized_memory = filled
+        torch.backends.cudnn.benchmark = benchmark
+
+
+def _keep_memory() -> None:
+    """Tell glibc to keep freed memory, instead of returning large blocks and fetching them anew for every batch.
+
+    Returning them took 40 % of the time of EfficientNet-Lite0 on the CPU, and 10 to 30 % of a small network's.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -71,7 +95,7 @@ def _keep_memory() -> None:
 
 
 def describe_environment(device: torch.device) -> dict[str, Any]:
-    """What the record keeps of it."""
+    """The environment as a record keeps it. No host names, no paths."""
     import torch
 
     return {
@@ -81,7 +105,7 @@ def describe_environment(device: torch.device) -> dict[str, Any]:
         "source": source_revision(),
         "device": device.type,
         "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else processor(),
-        "cores": os.cpu_count(),
+        "cores": cores(),
         "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
     }

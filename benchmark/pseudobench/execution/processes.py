@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +16,7 @@ from pseudobench.base.machine import cores
 from pseudobench.contracts.executing import Batch, Ended, Setup
 from pseudobench.contracts.hookspecs import hookimpl
 from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.errors import Abandoned
 from pseudobench.execution.workers import attempt, warnings_sent
 from pseudobench.registry.components import installed
 
@@ -42,9 +47,12 @@ class Processes:
                             worker.stop()
                             workers[position] = worker = Worker(setup)  # noqa: PLW2901 - a new one in its place
                         worker.start(waiting.popleft())
-                for ready in wait([worker.connection for worker in workers if worker.spec]):
+                busy = [worker for worker in workers if worker.spec]
+                for ready in wait([worker.connection for worker in busy], _patience(busy)):
                     worker = next(each for each in workers if each.connection is ready)
                     yield from worker.hear(batch)
+                for worker in workers:
+                    yield from worker.expire()
         finally:
             for worker in workers:
                 worker.stop()
@@ -69,7 +77,28 @@ def warm_up(specs: Iterable[RunSpec]) -> None:
         backbones = installed()[1].of("backbones")
         modules = dict.fromkeys(entry.component.module for entry in backbones if entry.name in wanted)
         context.set_forkserver_preload(["pseudobench.execution.runner", *modules])
-        forkserver.ensure_running()
+        with _ignoring_interrupts():  # Ctrl-C is for this process; that one would print a traceback
+            forkserver.ensure_running()
+
+
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    """Processes started inside do not hear Ctrl-C. Only a main thread can choose that."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _patience(workers: Iterable[Worker]) -> float | None:
+    """Seconds until the first of the workers has used up its time; None if none can."""
+    ends = [worker.deadline for worker in workers if worker.deadline is not None]
+    return max(min(ends) - time.monotonic(), 0.0) if ends else None
 
 
 def _context() -> Any:
@@ -89,11 +118,22 @@ class Worker:
         self.process.start()
         theirs.close()
         self.spec: RunSpec | None = None
+        self.deadline: float | None = None
+        self._timeout = setup.config.timeout
 
     def start(self, spec: RunSpec) -> None:
         """Give it a run."""
         self.spec = spec
-        self.connection.send(spec)
+        self.deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        with suppress(OSError):  # it has died; its end is heard next
+            self.connection.send(spec)
+
+    def expire(self) -> Iterator[Ended]:
+        """End the process if its run has used up its time; yields that run."""
+        if self.spec is not None and self.deadline is not None and time.monotonic() >= self.deadline:
+            spec, self.spec = self.spec, None
+            self.process.kill()
+            yield spec, f"it took longer than the {self._timeout:g} s of --timeout"
 
     def hear(self, batch: Batch) -> Iterator[Ended]:
         """Take one message of the process, or its end; yields the run if that ended it."""
@@ -105,7 +145,7 @@ class Worker:
             self.process.join()
             what, details = "ended", [_cause(self.process.exitcode)]
         if what == "ended":
-            self.spec = None
+            self.spec = self.deadline = None
             yield spec, details[0]
         else:
             batch.hear((what, *details))
@@ -120,7 +160,8 @@ class Worker:
 def work(connection: Connection, setup: Setup) -> None:
     """What a process does: run what it is sent, one after another, until nothing more comes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
-    with warnings_sent(connection.send):
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # standard output is the command's: a plugin may print
+    with suppress(Abandoned, EOFError, OSError), warnings_sent(connection.send):
         runner = setup.runner(connection.send)
         while (spec := connection.recv()) is not None:
             connection.send(("ended", attempt(runner, spec)))
@@ -129,7 +170,8 @@ def work(connection: Connection, setup: Setup) -> None:
 def _cause(exitcode: int | None) -> str:
     """Why a process ended, in words."""
     if exitcode is not None and exitcode < 0:
-        name = signal.Signals(-exitcode).name
+        known = {each.value: each.name for each in signal.Signals}
+        name = known.get(-exitcode, f"signal {-exitcode}")
         hint = ", as happens when memory runs out" if name == "SIGKILL" else ""
         return f"its process was ended by {name}{hint}"
     return f"its process ended with exit code {exitcode}"

@@ -15,7 +15,8 @@ from pseudobench.contracts.protocols import Executor
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.contracts.settings import Recipe
 from pseudobench.execution.datasets import DatasetLoader
-from pseudobench.execution.environment import pick_device, set_up
+from pseudobench.execution.environment import pick_device, restored, set_up
+from pseudobench.execution.outdated import outdated
 from pseudobench.execution.processes import Processes
 from pseudobench.execution.run_record import new_record, now
 from pseudobench.execution.single_run import SingleRun
@@ -56,15 +57,22 @@ class Runner:
 
     def run(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         """The records of ``specs``: stored ones where finished, else by running."""
+        with restored():
+            return self._run_all(specs)
+
+    def _run_all(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
         device = pick_device(self.config.device)
         self.store.prepare()
         set_up(device, self.config.threads)
         stored = {} if self.config.force else {spec.run_id: self.store.load(spec.run_id) for spec in specs}
         finished = {run_id: record for run_id, record in stored.items() if record and record["status"] == "done"}
         waiting = [spec for spec in specs if spec.run_id not in finished]
-        datasets = self._loader.load(waiting, device)
+        executor = self.executor or (None if self.config.jobs is None else Processes())
+        # Features that can't be cached are computed where runs execute, not here as well.
+        datasets = self._loader.load(waiting, device, features=executor is None or self.cache is not None)
         self.listener.experiment_started(len(specs), len(finished))
-        executor = self.executor or (Processes() if (self.config.jobs or 1) > 1 else None)
+        for count, names in outdated(self.store, waiting):
+            self.listener.runs_outdated(count, names)
         if executor is None:
             records = self._in_turn(waiting, datasets, device)
         else:
@@ -104,6 +112,7 @@ class Runner:
             self.config.weights_file(spec),
             self.cache,
             resumes=not self.config.force,
+            keeps_logits=self.config.keep,
         ).execute()
 
     def _elsewhere(
@@ -122,11 +131,14 @@ class Runner:
         return records
 
     def _failed(self, spec: RunSpec, data: Dataset, device: torch.device, reason: str) -> dict[str, Any]:
-        """The record of a run that its process could not finish."""
+        """The record of a run that its process could not finish. A finished record of an earlier attempt stays."""
         stored = self.store.load(spec.run_id)
-        begun = stored or new_record(spec, data, split_for(spec, data), device, self.plugins)
+        finished = stored is not None and stored["status"] == "done"
+        begun = None if finished else stored
+        begun = begun or new_record(spec, data, split_for(spec, data), device, self.plugins)
         record = {**begun, "status": "failed", "finished": now(), "error": {"message": reason, "where": ""}}
-        self.store.save(record)
+        if not finished:
+            self.store.save(record)
         return record
 
 

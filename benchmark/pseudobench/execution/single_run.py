@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 from pseudobench.contracts.datasets import Dataset, Split
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.errors import Abandoned, BenchWarning, one_line
 from pseudobench.execution.run_record import describe_error, new_record, now
+from pseudobench.execution.scoring import score_columns
 from pseudobench.experiments.splits import split_for
 from pseudobench.registry.components import Registry
 from pseudobench.registry.plugins import Plugins
-from pseudobench.rounds.algorithm import Round, run_rounds
+from pseudobench.rounds.algorithm import Outputs, Round, run_rounds
 from pseudobench.rounds.bookmark import Bookmark
 from pseudobench.rounds.recorder import Recorder
 from pseudobench.rounds.run import Run
 from pseudobench.storage.cache import Cache
+from pseudobench.storage.predictions import save_logits, save_predictions
 from pseudobench.storage.records import Store
 
 if TYPE_CHECKING:
@@ -28,7 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SingleRun:
-    """One run on ``data``, with everything it needs. ``resumes``: an interrupted attempt is continued."""
+    """One run on ``data``, with everything it needs.
+
+    ``resumes``: an interrupted attempt is continued. ``keeps_logits``: whole logits are kept beside the record.
+    """
 
     spec: RunSpec
     data: Dataset
@@ -40,45 +47,69 @@ class SingleRun:
     weights_file: Path | None
     cache: Cache | None
     resumes: bool
+    keeps_logits: bool
 
     def execute(self) -> dict[str, Any]:
-        """Do it; the final record."""
+        """Do it; the final record. Whatever a plugin raises is a failed run; an interrupted one can be resumed."""
         spec = self.spec
-        self.listener.run_started(spec)
+        self._tell("run_started")
         self.plugins.notify("bench_run_started", spec=spec)
         split = split_for(spec, self.data)
         record = new_record(spec, self.data, split, self.device, self.plugins)
-        bookmark = Bookmark.of(self.cache, spec, self.registry, split.digest) if self.cache else None
+        bookmark = Bookmark.of(self.cache, spec, split.digest) if self.cache else None
         left = bookmark.find() if bookmark is not None and self.resumes else None
         if left is not None:
-            record |= {"rounds": left[0], "resumed_after": left[1].number}
+            record |= left.record | {"resumed_after": left.last.number}
         self.store.save(record)
         start = time.perf_counter() - sum(sum(each["seconds"].values()) for each in record["rounds"])
+        recorder = Recorder.of(self.data, split)
         try:
-            for each in run_rounds(self._run(split), Recorder.of(self.data, split), left and left[1]):
+            for each in run_rounds(self._run(split), recorder, None if left is None else left.last):
                 record["seconds"] = time.perf_counter() - start
-                self._keep(record, each, bookmark)
+                self._keep(record, each, recorder, bookmark)
             record["status"] = "done"
-        except Exception as error:
+        except (KeyboardInterrupt, GeneratorExit, Abandoned):
+            raise
+        except BaseException as error:  # sys.exit in a plugin is a failure too
             record |= {"status": "failed", "error": describe_error(error)}
         record |= {"seconds": time.perf_counter() - start, "finished": now()}
         self.store.save(record)
         if bookmark is not None:
             bookmark.remove()
-        self.listener.run_finished(spec, record)
+        self._tell("run_finished", record)
         self.plugins.notify("bench_run_finished", spec=spec, record=record)
         return record
 
     def _run(self, split: Split) -> Run:
-        report = partial(self.listener.epoch_finished, self.spec)
         data = self.data.known_to(split)
+        report = partial(self._tell, "epoch_finished")
         return Run(self.spec, self.registry, data, self.device, report, self.weights_file, self.cache)
 
-    def _keep(self, record: dict[str, Any], finished: Round, bookmark: Bookmark | None) -> None:
+    def _keep(self, record: dict[str, Any], finished: Round, recorder: Recorder, bookmark: Bookmark | None) -> None:
         """Add a round to the record and to the bookmark, and tell of it."""
-        self.store.save({**record, "rounds": [*record["rounds"], finished.record]})
+        kept = {} if finished.outputs is None else self._keep_outputs(finished.outputs, recorder)
+        self.store.save({**record, **kept, "rounds": [*record["rounds"], finished.record]})
+        record |= kept
         record["rounds"].append(finished.record)  # after it was written: what can't be written is not kept
         if bookmark is not None:
-            bookmark.keep(record["rounds"], finished)
-        self.listener.round_finished(self.spec, finished.record)
+            bookmark.keep(record, finished)
+        self._tell("round_finished", finished.record)
         self.plugins.notify("bench_round_finished", spec=self.spec, round=finished.record)
+
+    def _keep_outputs(self, outputs: Outputs, recorder: Recorder) -> dict[str, Any]:
+        """Write the network's answers beside the record; the parts of the record that say where, and their scores."""
+        found, folder, name = recorder.predictions(outputs.test), self.store.folder, self.spec.run_id
+        kept: dict[str, Any] = {
+            "predictions": save_predictions(folder, name, found),
+            "scores": score_columns(self.registry, found, recorder.test_labels.numpy()),
+        }
+        if self.keeps_logits:
+            kept["logits"] = save_logits(folder, name, test=outputs.test.numpy(), pool=outputs.pool().numpy())
+        return kept
+
+    def _tell(self, event: str, *details: Any) -> None:
+        """Tell whoever shows the progress. It is no part of the run: if it fails, the run goes on."""
+        try:
+            getattr(self.listener, event)(self.spec, *details)
+        except Exception as error:
+            warnings.warn(f"progress can't be shown: {one_line(error)}", BenchWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""How far an experiment is: the state of each of its runs, and about how long the rest takes."""
+"""Progress of an experiment: the state of each run, and an estimate of the time left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATES = ("done", "running", "queued", "failed", "interrupted", "missing")
 
 @dataclass(frozen=True)
 class State:
-    """One run: its place in the experiment, its state, and its record if there is one."""
+    """The state of one run, one of `STATES`, with its record if there is one."""
 
     run_id: str
     group: tuple[str, int, str]  # dataset, labels, method
@@ -29,7 +29,7 @@ class State:
 
 
 def states(store: Store, specs: Sequence[RunSpec] | None) -> list[State]:
-    """The state of every run asked for; of every record there is if nothing is asked for."""
+    """The state of every run in ``specs``, or, without specs, of every run that has a record."""
     found: list[tuple[str, Mapping[str, Any], Mapping[str, Any] | None]]
     if specs is None:
         found = [(record["run_id"], record["spec"], record) for record in store.records()]
@@ -61,7 +61,10 @@ def _state(store: Store, run_id: str, record: Mapping[str, Any] | None) -> str:
 
 
 def seconds_left(runs: Sequence[State]) -> float | None:
-    """What the rest takes, from the runs of the same method that are done; None if there is nothing to go by."""
+    """Estimated seconds until all runs are done; None as long as none is.
+
+    A run is expected to take the mean time of finished runs of its group, or of all finished runs.
+    """
     taken: dict[tuple[str, int, str], list[float]] = {}
     for run in runs:
         if run.state == "done" and run.record is not None:

@@ -15,7 +15,7 @@ from pseudobench.contracts.events import Listener, Progress
 from pseudobench.contracts.executing import Message, RunnerConfig
 from pseudobench.contracts.executing import Runner as AnyRunner
 from pseudobench.contracts.run_spec import RunSpec
-from pseudobench.errors import BenchWarning, one_line
+from pseudobench.errors import Abandoned, BenchWarning, one_line
 from pseudobench.registry.components import installed
 
 if TYPE_CHECKING:
@@ -64,10 +64,19 @@ def _absolute(path: Path) -> Path:
 
 
 class Forwarding(Listener):
-    """Sends what it hears, but for the end of a run: the executor says that."""
+    """Sends what it hears, but for the end of a run: the executor says that.
+
+    Where nobody listens any more the run is abandoned, so that it can be resumed.
+    """
 
     def __init__(self, send: Callable[[Message], None]) -> None:
-        self._send = send
+        self._to = send
+
+    def _send(self, message: Message) -> None:
+        try:
+            self._to(message)
+        except OSError:
+            raise Abandoned from None
 
     def run_started(self, spec: RunSpec) -> None:
         """A run starts."""
@@ -96,6 +105,8 @@ def attempt(runner: AnyRunner, spec: RunSpec) -> str | None:
     """Do one run, in whatever process this is: None if it left a record, else why not."""
     try:
         runner.run([spec])
-    except Exception as error:
+    except (KeyboardInterrupt, Abandoned):
+        raise
+    except BaseException as error:  # sys.exit in a plugin too
         return one_line(error)
     return None

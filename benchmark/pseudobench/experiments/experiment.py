@@ -44,6 +44,7 @@ class Experiment:
         settings = dict(self.settings)
         if self._weights is not None:
             settings["network.weights"] = identify(self._weights)
+        fingerprints: dict[str, str] = {}
         return [
             resolve(
                 registry,
@@ -55,6 +56,7 @@ class Experiment:
                 preset=self.preset,
                 validation=self.validation,
                 settings=settings,
+                fingerprints=fingerprints,
             )
             for dataset in datasets
             for labels in self.labels or (None,)

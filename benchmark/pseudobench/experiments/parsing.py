@@ -118,6 +118,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 #: Keys that are short for a setting.
 SHORT = {
     "calibration": "calibration.policy",
+    "imbalance": "data.imbalance",
     "tune": "network.tune",
     "weights": "network.weights",
     "image_size": "network.image_size",

@@ -1,4 +1,4 @@
-"""From the specs of run records back to the commands that ask for exactly these runs."""
+"""From the specs of run records back to ``bench run`` commands that give exactly these runs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FLAGS = {setting: "--" + key.replace("_", "-") for key, setting in SHORT.items(
 
 @dataclass(frozen=True)
 class Command:
-    """A ``bench run`` and, where it can't give these very runs with what is installed, why."""
+    """A ``bench run`` command. ``problem`` says why the installed version would not give the same runs, if so."""
 
     text: str
     problem: str = ""
 
 
 def commands(specs: Iterable[RunSpec], registry: Registry) -> list[Command]:
-    """Commands for all of ``specs``, each for as many methods and seeds as one command can ask for."""
+    """Commands for all of ``specs``; methods with the same options and the same seeds share one."""
     alike: dict[str, list[RunSpec]] = {}
     for spec in specs:
         same = {key: value for key, value in asdict(spec).items() if key != "seed"}
@@ -43,9 +43,9 @@ def commands(specs: Iterable[RunSpec], registry: Registry) -> list[Command]:
 
 
 def _settings(spec: RunSpec, registry: Registry) -> tuple[dict[str, Value], str]:
-    """What has to be set to get this run, and why that does not suffice if it does not.
+    """The settings that give this run, and the problem if they do not suffice (else an empty text).
 
-    Besides what the user had set that is every default which has changed since.
+    They are the user's own, and every default that has changed since the record was made.
     """
     held = flat(spec.settings)
     said = dict(spec.overrides)
@@ -82,13 +82,13 @@ def _shared(spec: RunSpec, settings: Mapping[str, Value]) -> tuple[str, ...]:
     for key, value in settings.items():
         text = str(value).lower() if isinstance(value, bool) or value is None else str(value)
         if key == SHORT["weights"]:
-            text = text.partition(" sha256:")[0]  # the record says what is in them, too
+            text = text.partition(" sha256:")[0]  # the record adds the hash of the file
         words += [_FLAGS[key], text] if key in _FLAGS else ["--set", f"{key}={text}"]
     return tuple(words)
 
 
 def seeds_text(seeds: Iterable[int]) -> str:
-    """Seeds as ``--seeds`` takes them, as short as can be."""
+    """The shortest value of ``--seeds``: ``3`` for 0 to 2, ``1-3``, ``0,2``, or ``5,`` for one seed."""
     known: Sequence[int] = sorted(set(seeds))
     if len(known) > 1 and known == list(range(known[0], known[-1] + 1)):
         return str(len(known)) if known[0] == 0 else f"{known[0]}-{known[-1]}"

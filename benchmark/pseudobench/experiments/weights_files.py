@@ -1,4 +1,4 @@
-"""Pretrained weights: timm's own, or a local file. Nothing that is loaded can execute code."""
+"""Finding and identifying the files of pretrained weights named by ``--weights``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUFFIXES = (".safetensors", ".pth", ".pt")
 
 
 def find_weights(text: str) -> Path | None:
-    """The file that ``--weights`` names: a path, or the one in a package (``package:NAME``); None for timm's."""
+    """The file for a value of ``--weights``: a path, or ``package:NAME``; None for ``timm``, whose hub has them."""
     if text == TIMM:
         return None
     path = _inside_package(text.removeprefix(PACKAGE)) if text.startswith(PACKAGE) else Path(text)
@@ -26,7 +26,7 @@ def find_weights(text: str) -> Path | None:
 
 
 def _inside_package(name: str) -> Path:
-    """The only file of weights of an installed distribution, which is not imported."""
+    """The one file of weights in an installed distribution. The distribution is not imported."""
     try:
         files = metadata.distribution(name).files or []
     except ValueError:
@@ -40,7 +40,7 @@ def _inside_package(name: str) -> Path:
 
 
 def identify(text: str) -> str:
-    """What a record says of weights: their name and what is in them, whatever folder they are in."""
+    """Name and hash of the weights, as records keep them: equal for equal files in different folders."""
     path = find_weights(text)
     if path is None:
         return text

@@ -1,4 +1,4 @@
-"""Batched augmentation on tensors: every sample of ``images [B, channels, H, W]`` draws its own."""
+"""Augmentation of a batch of ``images [B, channels, H, W]`` at once; every image draws its own parameters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from pseudobench.errors import PluginError
 from pseudobench.learning.randaugment import rand_augment
 
 if TYPE_CHECKING:
@@ -15,20 +16,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What is done to training images: first to ``uint8`` pixels, then (cutout) to the network's input.
+    """The augmentation of training images: `pixels` on ``uint8`` images, then `inputs` on the normalized input.
 
-    ``flip`` is for data whose classes survive it: a mirrored 2 is no digit.
+    ``operations`` and ``magnitude`` are RandAugment's; ``magnitude`` None draws the strength of each operation.
+    ``hole`` is none, fixed or random (cutout). ``flip`` is only for data whose classes survive mirroring: a mirrored 2
+    is no digit. ``noise`` is the deviation of Gaussian noise on the network's input.
     """
 
     shift: bool = False
     flip: bool = False
     jitter: float = 0.0
     operations: int = 0
-    magnitude: int = 0
+    magnitude: int | None = 0
     hole: str = "none"
+    noise: float = 0.0
 
     def pixels(self, images: Tensor, generator: Generator) -> Tensor:
-        """Augmented images, ``uint8`` as they came."""
+        """RandAugment, shift, flip and colour jitter, as far as switched on; ``uint8`` images in and out."""
         if self.operations:
             images = rand_augment(images, self.operations, self.magnitude, generator)
         if self.shift:
@@ -38,12 +42,14 @@ class Augmentation:
         return images
 
     def inputs(self, x: Tensor, generator: Generator) -> Tensor:
-        """Augmented inputs of the network: normalized floats, where zero is the mean colour."""
+        """Noise and cutout, if switched on, of normalized float inputs, where zero is the mean colour."""
+        if self.noise:
+            x = x + self.noise * torch.randn(x.shape, generator=generator).to(x)
         return x if self.hole == "none" else cutout(x, x.shape[-1] // 2, self.hole == "random", generator)
 
 
 def augmentation(name: str, flip: bool) -> Augmentation:
-    """The augmentation that ``recipe.augment`` names."""
+    """The augmentation named by ``recipe.augment``; ``flip`` says whether the dataset allows mirroring."""
     return {
         "none": Augmentation(),
         "weak": Augmentation(shift=True, flip=flip),
@@ -53,10 +59,27 @@ def augmentation(name: str, flip: bool) -> Augmentation:
     }[name]
 
 
-def shift_flip(images: Tensor, pad: int, flip: bool, generator: Generator) -> Tensor:
-    """Shift by up to ``pad`` pixels each way, reflecting at the edges, and mirror half of the images.
+def view(name: str, flip: bool, *, vectors: bool) -> Augmentation:
+    """The way of seeing pool samples that objectives call ``weak`` or ``strong``.
 
-    The same as padding by reflection, cropping at random and flipping, in one gather.
+    Of images: weak is shifted and mirrored; strong has two operations of RandAugment, drawn with their strengths, and a
+    hole of half the side on top (FixMatch's). Of vectors: weak is the vector, strong has noise of half a deviation.
+    """
+    ways = {
+        "weak": Augmentation() if vectors else Augmentation(shift=True, flip=flip),
+        "strong": Augmentation(noise=0.5)
+        if vectors
+        else Augmentation(shift=True, flip=flip, operations=2, magnitude=None, hole="fixed"),
+    }
+    if name not in ways:
+        raise PluginError(f"there is no view {name!r} of pool samples; one of {', '.join(ways)}")
+    return ways[name]
+
+
+def shift_flip(images: Tensor, pad: int, flip: bool, generator: Generator) -> Tensor:
+    """Shift by up to ``pad`` pixels each way, reflecting at the edges; with ``flip`` mirror half of the images.
+
+    Equal to padding by reflection, cropping at random and flipping, but done in one gather.
     """
     batch, channels, height, width = images.shape
     shift = torch.randint(-pad, pad + 1, (2, batch, 1), generator=generator)
@@ -65,17 +88,17 @@ def shift_flip(images: Tensor, pad: int, flip: bool, generator: Generator) -> Te
     if flip:
         mirrored = torch.rand(batch, 1, generator=generator) < 0.5
         columns = torch.where(mirrored, columns.flip(1), columns)
-    places = (rows[:, :, None] * width + columns[:, None, :]).view(batch, 1, height * width).to(images.device)
-    return images.flatten(2).gather(2, places.expand(-1, channels, -1)).view_as(images)
+    indices = (rows[:, :, None] * width + columns[:, None, :]).view(batch, 1, height * width).to(images.device)
+    return images.flatten(2).gather(2, indices.expand(-1, channels, -1)).view_as(images)
 
 
-def _reflect(places: Tensor, size: int) -> Tensor:
-    """Places outside ``0 .. size-1`` mirrored at the edges, which are not repeated."""
-    return (size - 1) - ((size - 1) - places.abs()).abs()
+def _reflect(positions: Tensor, size: int) -> Tensor:
+    """``positions`` with those outside ``0 .. size-1`` mirrored at the edges; edge pixels are not repeated."""
+    return (size - 1) - ((size - 1) - positions.abs()).abs()
 
 
 def cutout(x: Tensor, length: int, random_length: bool, generator: Generator) -> Tensor:
-    """Set a square around a random place to zero; its side is ``length``, or anything from 1 to it."""
+    """Set a square around a random pixel to zero; its side is ``length``, or drawn from 1 to ``length``."""
     batch, _, height, width = x.shape
     sides = torch.full((batch, 1), length)
     if random_length:
@@ -83,16 +106,16 @@ def cutout(x: Tensor, length: int, random_length: bool, generator: Generator) ->
     inside = []
     for size in (height, width):
         centre = torch.randint(0, size, (batch, 1), generator=generator)
-        place = torch.arange(size)
-        inside.append((place >= centre - sides // 2) & (place < centre + sides // 2))
+        position = torch.arange(size)
+        inside.append((position >= centre - sides // 2) & (position < centre + sides // 2))
     outside = ~(inside[0][:, :, None] & inside[1][:, None, :])[:, None]
-    return x * outside.to(x.device, x.dtype)  # ten times as fast on the CPU as filling where the hole is
+    return x * outside.to(x.device, x.dtype)  # ten times as fast on the CPU as `masked_fill`
 
 
 def colour_jitter(images: Tensor, strength: float, generator: Generator) -> Tensor:
     """Brightness, contrast and saturation, each by a factor within ``1 +- strength``.
 
-    torchvision's jitter applies the three in random order, one order for each image; here they come in this order.
+    torchvision's jitter draws an order of the three for each image; here the order is fixed, as named.
     """
     batch, channels = images.shape[:2]
     factors = 1 + strength * (2 * torch.rand(3, batch, 1, 1, 1, generator=generator) - 1)
@@ -106,7 +129,7 @@ def colour_jitter(images: Tensor, strength: float, generator: Generator) -> Tens
 
 
 def _grey(x: Tensor) -> Tensor:
-    """Luma ``[B, 1, H, W]`` of colour or grey images."""
+    """Luma ``[B, 1, H, W]`` of images with three channels, and the channels' mean of other images."""
     if x.shape[1] != 3:
         return x.mean(1, keepdim=True)
     weights = torch.tensor([0.2989, 0.587, 0.114], device=x.device).view(1, 3, 1, 1)

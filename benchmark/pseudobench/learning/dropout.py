@@ -1,8 +1,8 @@
-"""Dropout on the CPU in a fraction of torch's time, for whatever calls ``torch.nn.functional.dropout`` inside.
+"""Dropout on the CPU in a fraction of torch's time.
 
-Torch draws a number of 32 bits for each element, one after another, and that is most of what ten passes through a head
-cost. Here 64 random bits decide on four elements, 16 each. The drop rate is rounded to a multiple of 1/65536, and what
-is kept is scaled by exactly the share that is kept on average, so the mean stays what it was.
+Torch draws one number of 32 bits after another, one for each element: most of the cost of ten passes through a head.
+Here 64 random bits decide on four elements, 16 bits each. The drop rate is rounded to a multiple of 1/65536, and kept
+elements are divided by the rounded keep rate, so that the expected value of each element stays exact.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _LEAST = -(1 << 63)
 
 
 class FastDropout(TorchFunctionMode):
-    """Inside, dropout on the CPU draws from torch's generator in this way; on other devices nothing changes."""
+    """A context that replaces ``torch.nn.functional.dropout`` by `dropout`; only CPU tensors are affected."""
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Every call of a torch function inside comes here."""
+        """Torch calls this in place of every torch function used inside the context."""
         if function is functional.dropout:
             return dropout(*args, **(kwargs or {}))
         return function(*args, **(kwargs or {}))
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``x`` with each element dropped with probability ``p``, the others scaled up."""
+    """``x`` with each element zeroed with probability ``p`` and the rest scaled up, by torch's global generator."""
     dropped = round(p * STEPS)
     if not training or not dropped:
         return x
@@ -42,8 +42,8 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
 
 def keep_mask(x: Tensor, dropped: int) -> Tensor:
-    """Zeros for a share ``dropped / 65536`` of the elements and the factor that makes up for them for the rest."""
+    """Factors of the shape of ``x``: 0 with probability ``dropped / 65536``, else the inverse of the keep rate."""
     bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(_LEAST, None).view(torch.int16)
-    places = torch.empty_like(x, dtype=torch.int16)  # x's own order of memory
-    kept = bits[: x.numel()].as_strided(places.shape, places.stride()) >= dropped - STEPS // 2
+    layout = torch.empty_like(x, dtype=torch.int16)  # the memory order of x, so that the product below is fast
+    kept = bits[: x.numel()].as_strided(layout.shape, layout.stride()) >= dropped - STEPS // 2
     return kept.to(x.dtype).mul_(STEPS / (STEPS - dropped))

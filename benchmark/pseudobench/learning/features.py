@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import timm
 import torch
 
-from pseudobench.base.hashing import digest, key_of
+from pseudobench.base.hashing import key_of
+from pseudobench.learning.identity import learning_identity
 from pseudobench.learning.networks import input_moments, make_network, network_spec
 from pseudobench.learning.pool import Normalizer, batches
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pseudobench.registry.components import Registry
     from pseudobench.storage.cache import Cache
     from pseudobench.storage.cache_files import Kept
-
-FORMAT = 1
 
 
 def with_features(
@@ -46,12 +44,10 @@ def with_features(
     made = network_spec(spec, data.train, data.classes, weights_file)
     moments = input_moments(spec, data.train)
     identity = {
-        "format": FORMAT,
-        "timm": timm.__version__,
-        "backbone": made.backbone,
-        "options": asdict(made.options),
+        "network": made.identity,
         "moments": moments,
-        "pixels": digest(data.train_images, data.test_images),
+        "pixels": [data.train.digest, data.test.digest],
+        **learning_identity(registry, made.backbone, device),
     }
     key = f"{made.backbone}-{key_of(identity)}"
     with nullcontext() if cache is None else cache.lock("features", key):

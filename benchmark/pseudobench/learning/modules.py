@@ -1,4 +1,4 @@
-"""Networks of our own: a backbone behind an upsampling of its images, and a head on features."""
+"""Two wrappers around backbones: one that upsamples its images, and a head on its features."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torch.nn import functional
 
 
 class Resized(nn.Module):
-    """A backbone that sees images ``before`` pixels large upsampled to ``size``; it has the methods of a timm model.
+    """A backbone whose images are upsampled from ``before`` to ``size`` (height, width); called like a timm model.
 
-    Bicubic, as two products of matrices: the same as `torch.nn.functional.interpolate`, whose own loop took a sixth of
-    the time of a small backbone on the CPU, and which is not deterministic on a GPU.
+    Bicubic upsampling as two matrix products, equal to `torch.nn.functional.interpolate`. The latter took a sixth of a
+    small backbone's time on the CPU, and is not deterministic on a GPU.
     """
 
     def __init__(self, network: Any, before: tuple[int, int], size: tuple[int, int]) -> None:
@@ -29,36 +29,37 @@ class Resized(nn.Module):
         return maps
 
     def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:
-        """Feature maps to logits ``[B, C]``, or with ``pre_logits`` to what the last layer is given."""
+        """Feature maps to logits ``[B, C]``, or with ``pre_logits`` to the last layer's input ``[B, F]``."""
         outputs: Tensor = self.network.forward_head(x, pre_logits=pre_logits)
         return outputs
 
     def forward(self, x: Tensor) -> Tensor:
-        """Images to logits."""
+        """Images ``[B, channels, H, W]`` to logits ``[B, C]``."""
         return self.forward_head(self.forward_features(x))
 
 
 def _bicubic(old: int, new: int) -> Tensor:
-    """The matrix ``[new, old]`` that resizes a line of pixels."""
+    """The matrix ``[new, old]`` that resizes a line of ``old`` pixels to ``new``."""
     lines = functional.interpolate(torch.eye(old)[None, None], (new, old), mode="bicubic", align_corners=False)
     return lines[0, 0]
 
 
 class Head(nn.Module):
-    """What is trained of a frozen backbone: dropout and a linear layer on its features ``[B, F]``."""
+    """Dropout and a linear layer on the features ``[B, F]`` of a frozen backbone: the part that is trained."""
 
     def __init__(self, features: int, classes: int, dropout: float) -> None:
         super().__init__()
         self.drop, self.fc = nn.Dropout(dropout), nn.Linear(features, classes)
 
     def forward_features(self, x: Tensor) -> Tensor:
-        """The features as they come: all of the dropout is behind them."""
+        """The features unchanged: dropout is part of `forward_head`, so that passes differ in the head alone."""
         return x
 
-    def forward_head(self, x: Tensor) -> Tensor:
-        """Features to logits ``[B, C]``."""
-        logits: Tensor = self.fc(self.drop(x))
-        return logits
+    def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:
+        """Features to logits ``[B, C]``, or with ``pre_logits`` to what the last layer is given."""
+        given = self.drop(x)
+        outputs: Tensor = given if pre_logits else self.fc(given)
+        return outputs
 
     def forward(self, x: Tensor) -> Tensor:
         """Features to logits ``[B, C]``."""

@@ -1,4 +1,4 @@
-"""Making networks: a backbone of timm or of a plugin for images, or a head for vectors."""
+"""Making networks: a backbone of timm or of a plugin, or a head for the features of a frozen backbone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NetworkSpec:
-    """Everything but the seed that says which network to make: a backbone for images, or a head for vectors.
+    """Everything but the seed that says which network to make: a backbone, or a head on a frozen backbone's features.
 
     ``shape`` is that of one sample: ``(channels, H, W)``, or ``(F,)``.
     """
@@ -41,9 +41,14 @@ class NetworkSpec:
     weights_file: Path | None = None
 
     @property
-    def is_head(self) -> bool:
-        """Whether the samples are vectors, so that the network is a head."""
+    def takes_vectors(self) -> bool:
+        """Whether the network is given vectors instead of images."""
         return len(self.shape) == 1
+
+    @property
+    def is_head(self) -> bool:
+        """Whether the samples are features of a frozen backbone, so that the network is a head."""
+        return self.takes_vectors and self.options.tune == "head"
 
     @property
     def size(self) -> tuple[int, int]:
@@ -94,6 +99,9 @@ def make_network(registry: Registry, spec: NetworkSpec, *, seed: int, device: to
         with seeded(seed, device):
             return Head(spec.shape[0], spec.classes, spec.dropout).to(device)
     register(registry, spec.backbone)
+    if spec.takes_vectors:
+        with seeded(seed, device):
+            return _create(spec, {}).to(device)
     small = stems.wants_small_stem(spec.options, spec.input_size)
     creation = stems.creation_options(spec.backbone, spec.input_size, small=small)
     with seeded(seed, device):
@@ -123,7 +131,7 @@ def _create(spec: NetworkSpec, creation: dict[str, Any]) -> nn.Module:
                 f"timm's weights for {spec.backbone} can't be had ({_sentence(error)}); if its hub can't be reached, "
                 "give a file: --weights FILE.safetensors"
             ) from error
-        raise BenchError(f"timm can't make {spec.backbone} for these images: {_sentence(error)}") from error
+        raise BenchError(f"timm can't make {spec.backbone} for these samples: {_sentence(error)}") from error
     return made
 
 
@@ -133,21 +141,26 @@ def _sentence(error: Exception) -> str:
 
 
 def try_network(registry: Registry, spec: NetworkSpec, device: torch.device) -> nn.Module:
-    """The network, after it has seen two images of this size; raises if it can't, and warns if they are too small."""
+    """The network, after it has seen two samples of this shape; raises if it can't, and warns of too small images."""
     network = make_network(registry, spec, seed=0, device=device).eval()
-    stems.warn_of_large_stem(spec.backbone, spec.options, spec.input_size)
+    if not spec.takes_vectors:
+        stems.warn_of_large_stem(spec.backbone, spec.options, spec.input_size)
     try:
         with torch.no_grad():
             outputs = network(torch.zeros(2, *spec.shape, device=device))
     except Exception as error:
-        height, width = spec.input_size
-        raise BenchError(
-            f"{spec.backbone} can't take images of {height} x {width} pixels ({_sentence(error)}); "
-            "--image-size upsamples them"
-        ) from error
+        raise BenchError(f"{spec.backbone} can't take {_described(spec, _sentence(error))}") from error
     if tuple(outputs.shape) != (2, spec.classes):
-        raise BenchError(f"{spec.backbone} returns {list(outputs.shape)} for 2 images and {spec.classes} classes")
+        raise BenchError(f"{spec.backbone} returns {list(outputs.shape)} for 2 samples and {spec.classes} classes")
     return network
+
+
+def _described(spec: NetworkSpec, reason: str) -> str:
+    """The samples that a backbone can't take, with the reason and, for images, the cure."""
+    if spec.takes_vectors:
+        return f"vectors of {spec.shape[0]} numbers ({reason})"
+    height, width = spec.input_size
+    return f"images of {height} x {width} pixels ({reason}); --image-size upsamples them"
 
 
 def register(registry: Registry, name: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from pseudobench.base.seeds import seeded
+from pseudobench.base.seeds import Stream, seeded
 from pseudobench.errors import RunError
 from pseudobench.learning.augmentation import Augmentation
 from pseudobench.learning.dropout import FastDropout
@@ -29,7 +29,10 @@ CUTS = (("forward_before_dropout", "forward_after_dropout"), ("forward_features"
 
 
 class Normalizer:
-    """Turns images or features into the network's input: channels with mean 0 and deviation 1, on the device."""
+    """Turns images or vectors into the network's input: channels with mean 0 and deviation 1, on the device.
+
+    A channel or feature that never changes becomes 0, also where a test sample has another value.
+    """
 
     def __init__(
         self, moments: tuple[tuple[float, ...], tuple[float, ...]], device: torch.device, *, pixels: bool = True
@@ -37,7 +40,8 @@ class Normalizer:
         mean, deviation = (torch.tensor(part, device=device) for part in moments)
         if pixels:
             mean, deviation = (255 * part.view(-1, 1, 1) for part in (mean, deviation))
-        self._shift, self._factor = mean, 1 / deviation.clamp(min=1e-6)
+        constant = deviation <= 1e-7 * mean.abs()  # as exactly as float32 can tell
+        self._shift, self._factor = mean, (1 / deviation.clamp(min=1e-6)).masked_fill(constant, 0)
         self.device = device
 
     def __call__(self, images: Tensor) -> Tensor:
@@ -107,12 +111,12 @@ class NetworkPool:
         What comes before the first dropout is computed once for all passes.
         """
         before, after = self._parts()
-        with seeded(seed, self._normalize.device):
-            for batch in self._batches():
-                shared = before(batch)
-                with dropout_on(self._network):
-                    drawn = torch.stack([after(shared) for _ in range(passes)]).float().cpu()
-                yield drawn if self._transform is None else self._transform(drawn)
+        stream = Stream(seed, self._normalize.device)
+        for batch in self._batches():
+            shared = before(batch)
+            with stream, dropout_on(self._network):
+                drawn = torch.stack([after(shared) for _ in range(passes)]).float().cpu()
+            yield drawn if self._transform is None else self._transform(drawn)
 
     @torch.no_grad()
     def views(self, count: int, seed: int) -> Iterator[Tensor]:
@@ -124,6 +128,24 @@ class NetworkPool:
             seen = [self._normalize(self._augment.pixels(images, draws)) for _ in range(count)]
             drawn = torch.stack([self._network(each).float().cpu() for each in seen])
             yield drawn if self._transform is None else self._transform(drawn)
+
+    @torch.no_grad()
+    def features(self) -> Tensor:
+        """The inputs of the network's last layer without dropout, ``float32 [N, F]``."""
+        timm_model: Any = self._network
+        try:
+            maps = (timm_model.forward_features(batch) for batch in self._batches())
+            parts = [timm_model.forward_head(each, pre_logits=True).float().flatten(1).cpu() for each in maps]
+        except (AttributeError, TypeError) as error:
+            raise RunError(
+                f"the backbone gives no features ({error}): it needs timm's forward_features(x) and "
+                "forward_head(x, pre_logits=True)"
+            ) from error
+        return torch.cat(parts)
+
+    def shared(self) -> list[Tensor]:
+        """The tensors that all who ask this pool are given alike: none may change them."""
+        return [own._logits for own in self.members() if own._logits is not None]
 
     def _parts(self) -> tuple[Part, Part]:
         """The network cut before its first dropout, where it can be; raises if dropout changes nothing at all."""

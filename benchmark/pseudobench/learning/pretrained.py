@@ -1,4 +1,4 @@
-"""Loading pretrained weights into a network. Nothing that is loaded can execute code."""
+"""Loading pretrained weights into a network. Files are read as plain tensors: no code in them can run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def load_weights(network: Any, path: Path) -> None:
-    """Load every weight but those of the classifier, which stays new. The names match, or the order and shapes do."""
+    """Load all weights except the classifier's, which stays new. They match by name, or else by order and shape."""
     classifier = classifier_names(network)
     own = {name: value for name, value in network.state_dict().items() if not name.startswith(classifier)}
     given = _read(path)
@@ -27,13 +27,13 @@ def load_weights(network: Any, path: Path) -> None:
 
 
 def classifier_names(network: nn.Module) -> tuple[str, ...]:
-    """How the names of the classifier's weights begin, as timm knows it."""
+    """Prefixes of the names of the classifier's weights, from timm's configuration."""
     named = (getattr(network, "pretrained_cfg", None) or {}).get("classifier") or ("fc",)
     return tuple(f"{name}." for name in ((named,) if isinstance(named, str) else named))
 
 
 def _read(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file by name; nothing in it is executed."""
+    """Name to tensor, of a file read without executing anything in it."""
     from timm.models import load_state_dict
 
     try:
@@ -45,10 +45,10 @@ def _read(path: Path) -> dict[str, Tensor]:
 
 
 def _by_order(own: dict[str, Tensor], given: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
-    """``given`` under the names of ``own``: each pair alike in shape and in the last part of its name.
+    """The tensors of ``given`` under the names of ``own``, paired in order.
 
-    Other code names the same layers otherwise; such a file fits all the same if it holds them in the same order. Its
-    classifier may be called anything, so what comes after the last of ours is left out.
+    Other code names the same layers differently but keeps their order. Each pair must agree in shape and in the last
+    part of its name. Surplus tensors at the end of ``given`` are its classifier, whatever its name, and are dropped.
     """
     for (name, value), (other, tensor) in zip(own.items(), given.items(), strict=False):
         alike = value.shape == tensor.shape and name.rpartition(".")[2] == other.rpartition(".")[2]

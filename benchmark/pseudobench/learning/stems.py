@@ -1,7 +1,7 @@
-"""How timm's backbones, made for images of 224 pixels, are fitted to small ones.
+"""Adapting the stems of timm's backbones, made for images of 224 pixels, to small images.
 
 ======================================  ===========================================================================
-family (timm's module)                  with the small stem
+family (timm's module)                  change for the small stem
 ======================================  ===========================================================================
 resnet (ResNet, ResNeXt, ResNet-D ...)  first convolution 3 x 3 with stride 1 in place of 7 x 7 with stride 2 (a
                                         deep stem keeps its three, with stride 1), no max pooling
@@ -11,7 +11,7 @@ convnext                                patches of 2 pixels in place of 4 (the f
 vision_transformer, deit                patches of an eighth of the image in place of 16 pixels
 ======================================  ===========================================================================
 
-Other families stay as they are: ``--image-size`` upsamples the images for them.
+Other families are not changed; ``--image-size`` upsamples their images instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torch import nn
 from pseudobench.contracts.settings import Network
 from pseudobench.errors import BenchWarning
 
-#: The small stem is for images up to this side, unless the user says otherwise.
+#: Largest side of images that get the small stem by default.
 SMALL = 64
 _PATCHES = ("vision_transformer", "deit")
 _STRIDES = ("efficientnet", "mobilenetv3")
@@ -33,7 +33,7 @@ ADAPTED = ("resnet", "convnext", *_STRIDES, *_PATCHES)
 
 
 def family(backbone: str) -> str:
-    """The name of the module that makes the backbone."""
+    """The family of a backbone: the name of the timm module that defines it."""
     return str(timm.models.model_entrypoint(_architecture(backbone)).__module__).rpartition(".")[2]
 
 
@@ -42,26 +42,26 @@ def _architecture(backbone: str) -> str:
 
 
 def wants_small_stem(options: Network, size: tuple[int, int]) -> bool:
-    """Weights fit the stem they were trained with; without them small images get the small one."""
+    """Whether to use the small stem. ``auto``: for small images without pretrained weights, which need their own."""
     if options.stem == "auto":
         return max(size) <= SMALL and options.weights is None
     return options.stem == "small"
 
 
 def creation_options(backbone: str, size: tuple[int, int], *, small: bool) -> dict[str, Any]:
-    """What timm is told when it makes the backbone."""
+    """Keywords for timm's constructor: image and patch size, for families that take them."""
     if family(backbone) not in _PATCHES:
         return {}
     return {"img_size": size, **({"patch_size": max(min(size) // 8, 1)} if small else {})}
 
 
 def adapt(network: Any, backbone: str) -> None:
-    """Change a new network's stem where that is not said at its making."""
+    """Replace the stem of a new network in place, for families whose constructor has no option for it."""
     if family(backbone) in _STRIDES:
         network.conv_stem.stride = (1, 1)
     elif family(backbone) == "convnext":
         first = network.stem[0]
-        if first.stride == (2, 2):  # a stem of two convolutions that overlap
+        if first.stride == (2, 2):  # a stem of two overlapping convolutions
             first.stride = (1, 1)
         else:
             network.stem[0] = nn.Conv2d(first.in_channels, first.out_channels, 2, 2, bias=first.bias is not None)
@@ -77,7 +77,7 @@ def adapt(network: Any, backbone: str) -> None:
 
 
 def warn_of_large_stem(backbone: str, options: Network, size: tuple[int, int]) -> None:
-    """Say so if a network made for large images gets small ones as they are."""
+    """Warn if a backbone made for large images is given small ones without an adapted stem."""
     config = timm.models.get_pretrained_cfg(backbone)
     if config is None or max(size) > SMALL or max(config.input_size[1:]) <= SMALL:
         return

@@ -5,44 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from timm.optim import param_groups_weight_decay  # type: ignore[attr-defined]
 
 from pseudobench.base.seeds import derive_seed, seeded
-from pseudobench.contracts.datasets import MULTI, SINGLE
 from pseudobench.errors import RunError
 from pseudobench.learning.augmentation import Augmentation
 from pseudobench.learning.dropout import FastDropout
-from pseudobench.maths.losses import binary_cross_entropy, single_label_loss
+from pseudobench.learning.lessons import DEFAULT, Lesson, LessonInProgress
+from pseudobench.learning.training_set import Stream, TrainingSet, pass_length
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor, nn
+    from torch import Tensor, nn
 
     from pseudobench.contracts.settings import Recipe
     from pseudobench.learning.pool import Normalizer
     from pseudobench.storage.cache import Checkpoint
-
-
-@dataclass(frozen=True)
-class TrainingSet:
-    """Which of the images ``uint8 [N, channels, H, W]`` to train on, and what is known of those.
-
-    ``rows int64 [M]``, ``positive`` and ``negative bool [M, C]``. The images themselves are not copied.
-    """
-
-    images: Tensor
-    rows: Tensor
-    positive: Tensor
-    negative: Tensor
-    task: str = SINGLE
-
-    @property
-    def leading(self) -> Tensor:
-        """Which samples others are matched with, ``bool [M]``: those with a positive; of several classes, all."""
-        return self.positive.any(1) | (self.task == MULTI)
 
 
 class Training:
@@ -57,19 +37,19 @@ class Training:
         *,
         augment: Augmentation,
         seed: int,
+        lesson: Lesson,
     ) -> None:
         self._network, self._recipe, self._normalize, self._augment = network, recipe, normalize, augment
         self._device = normalize.device
         self._draws = torch.Generator().manual_seed(derive_seed(seed, "batches"))
-        self._stream = Stream(data, recipe.batch_size, self._draws)
+        self._stream = Stream(data.leading, recipe.batch_size, self._draws)
         self._steps = recipe.steps or math.ceil(pass_length(data) / recipe.batch_size)
         groups = param_groups_weight_decay(network, recipe.weight_decay)
         self._optimizer = torch.optim.SGD(groups, recipe.lr, recipe.momentum, nesterov=recipe.momentum > 0)
-        self._positive, self._negative = data.positive.to(self._device), data.negative.to(self._device)
+        self._lesson = LessonInProgress(lesson, data, normalize, batch_size=recipe.batch_size, seed=seed)
         self._images = data.images.to(self._device)  # whole, once: batches are gathered where they are used
         self._rows = data.rows.to(self._device)
-        self._loss = binary_cross_entropy if data.task == MULTI else single_label_loss
-        self._forward: Any = torch.compile(network) if recipe.compile else network
+        self._compiled: Any = torch.compile(network) if recipe.compile else network
         self._dropout = nullcontext if recipe.compile else FastDropout  # compiled code draws by itself
 
     def epoch(self, epoch: int) -> None:
@@ -79,23 +59,28 @@ class Training:
             progress = step / (self._recipe.epochs * self._steps)
             for group in self._optimizer.param_groups:
                 group["lr"] = self._recipe.lr * math.cos(math.pi * self._recipe.cosine * progress)
-            loss = self._step(next(self._stream).to(self._device))
+            loss = self._step(next(self._stream).to(self._device), progress)
         if not math.isfinite(loss.item()):
             raise RunError(f"the loss became {loss.item()} in epoch {epoch}; try a smaller recipe.lr")
+        self._lesson.check_state()
         self._network.eval()
 
-    def _step(self, rows: Tensor) -> Tensor:
+    def _step(self, rows: Tensor, progress: float) -> Tensor:
         """One step on the samples ``rows int64 [B]``."""
         pixels = self._augment.pixels(self._images[self._rows[rows]], self._draws)
         inputs = self._augment.inputs(self._normalize(pixels), self._draws)
-        mixed = self._device.type == "cuda"
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=mixed), self._dropout():
-            logits = self._forward(inputs)
-        loss = self._loss(logits.float(), self._positive[rows], self._negative[rows])
+        loss = self._lesson.loss(inputs, rows, progress, self._forward)
         self._optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         self._optimizer.step()
         return loss
+
+    def _forward(self, inputs: Tensor) -> Tensor:
+        """The network in training: inputs ``[n, ...]`` to logits ``float32 [n, C]``."""
+        mixed = self._recipe.precision == "bfloat16"
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=mixed), self._dropout():
+            logits: Tensor = self._compiled(inputs)
+        return logits.float()
 
     def state(self) -> dict[str, Tensor]:
         """Everything that the epochs to come depend on, as tensors."""
@@ -106,6 +91,7 @@ class Training:
             "draws": self._draws.get_state(),
             "dropout": torch.get_rng_state(),
             **({"dropout-cuda": torch.cuda.get_rng_state(self._device)} if self._device.type == "cuda" else {}),
+            **self._lesson.state(),
         }
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
@@ -118,6 +104,7 @@ class Training:
                 self._optimizer.state[parameter]["momentum_buffer"] = kept.to(parameter).clone(
                     memory_format=torch.preserve_format
                 )
+        self._lesson.restore(state)
         self._stream.waiting = state["stream"]
         self._draws.set_state(state["draws"])
         torch.set_rng_state(state["dropout"])
@@ -139,11 +126,15 @@ def fit(
     *,
     augment: Augmentation,
     seed: int,
+    lesson: Lesson = DEFAULT,
     on_epoch: Callable[[int], None] = lambda _epoch: None,
     checkpoint: Checkpoint | None = None,
 ) -> None:
-    """Train ``network`` in place. The same seed and data give the same weights, bit for bit on one machine."""
-    training = Training(network, data, recipe, normalize, augment=augment, seed=seed)
+    """Train ``network`` in place, by the objective of ``lesson``.
+
+    The same seed and data give the same weights, bit for bit on one machine.
+    """
+    training = Training(network, data, recipe, normalize, augment=augment, seed=seed, lesson=lesson)
     with seeded(derive_seed(seed, "dropout"), normalize.device):
         left = checkpoint.load(training.state()) if checkpoint else None
         if left is not None:
@@ -153,33 +144,3 @@ def fit(
             if checkpoint:
                 checkpoint.offer(epoch + 1, training.state)
             on_epoch(epoch)
-
-
-def pass_length(data: TrainingSet) -> int:
-    """Samples in one pass: those with positives are repeated to match those with negatives alone (as in UPS)."""
-    positives = int(data.leading.sum())
-    return max(positives, len(data.positive) - positives) + len(data.positive) - positives
-
-
-class Stream:
-    """Row indices of batch after batch, ``int64 [batch_size]``, pass after pass without end."""
-
-    def __init__(self, data: TrainingSet, batch_size: int, generator: Generator) -> None:
-        leading = data.leading
-        self._positives, self._negatives = leading.nonzero()[:, 0], (~leading).nonzero()[:, 0]
-        self._batch_size, self._generator = batch_size, generator
-        self.waiting = torch.empty(0, dtype=torch.int64)
-
-    def __next__(self) -> Tensor:
-        while len(self.waiting) < self._batch_size:
-            self.waiting = torch.cat([self.waiting, self._pass()])
-        rows, self.waiting = self.waiting[: self._batch_size], self.waiting[self._batch_size :]
-        return rows
-
-    def _pass(self) -> Tensor:
-        """Each sample once, and those with positives again until there are as many as those without."""
-        count = len(self._positives)
-        wanted = max(count, len(self._negatives))
-        repeats = [torch.randperm(count, generator=self._generator) for _ in range(-(-wanted // count))]
-        once = torch.cat([self._positives[torch.cat(repeats)[:wanted]], self._negatives])
-        return once[torch.randperm(len(once), generator=self._generator)]

@@ -1,4 +1,4 @@
-"""Mean and deviation over several predictions of the same samples: passes with dropout, networks, or views."""
+"""Mean and deviation over several predictions of the same samples: dropout passes, ensemble members, or views."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 def moments(probs: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and unbiased standard deviation ``[B, C]`` over the passes of probabilities ``[passes, B, C]``."""
-    deviation = probs.std(0) if probs.shape[1] else probs.sum(0)  # of no samples torch would warn
+    deviation = probs.std(0) if probs.shape[1] else probs.sum(0)  # torch warns about the deviation of no samples
     return probs.mean(0), deviation
 
 
 def estimate_from_samples(samples: Iterable[Tensor], negative_temperature: float, context: Context) -> Estimate:
-    """Batches of logits ``[passes, B, C]`` as one estimate of the pool, with a softened one for negatives.
+    """One estimate of the pool from batches of logits ``[passes, B, C]``.
 
-    UPS softens in its single-label code. Where a sample can have several classes Eq. 4 is taken as it is printed.
+    Single-label estimates carry a second one for negatives, of logits divided by ``negative_temperature``, as in UPS's
+    code. Multi-label estimates do not: there Eq. 4 is applied as printed.
     """
     plain, soft = [], []
     for logits in samples:

@@ -1,4 +1,4 @@
-"""What is measured of predictions: pure functions of tensors, giving plain numbers."""
+"""Measures of predictions, as plain numbers: accuracy, likelihood, calibration, coverage, multi-label scores."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ BINS = 15
 
 
 def accuracy(logits: Tensor, labels: Tensor) -> float:
-    """Share of samples whose largest logit is at their label."""
+    """Share of samples whose largest of ``logits [N, C]`` is that of their ``labels int64 [N]``."""
     return float((logits.argmax(1) == labels).double().mean())
 
 
 def negative_log_likelihood(logits: Tensor, labels: Tensor) -> float:
-    """Mean negative log-likelihood of the labels."""
+    """Mean negative log-likelihood of ``labels int64 [N]`` under ``logits [N, C]``."""
     return float(functional.cross_entropy(logits.double(), labels))
 
 
 def reliability(logits: Tensor, labels: Tensor) -> dict[str, list[float]]:
-    """Per confidence bin ((0, 1/15], (1/15, 2/15], ...): how many samples, their mean confidence, accuracy."""
+    """Number of samples, mean confidence and accuracy in each confidence bin: (0, 1/15], (1/15, 2/15], ..."""
     confidence, predicted = logits.double().softmax(1).max(1)
     return _binned(confidence, predicted == labels)
 
 
 def _binned(confidence: Tensor, right: Tensor) -> dict[str, list[float]]:
-    """The bins of ``confidence`` and of whether it was ``right``, both of any one shape ``[n]``."""
+    """The bins of predictions with ``confidence [n]``, of which ``right bool [n]`` were correct."""
     bins = ((confidence * BINS).ceil().long() - 1).clamp(0, BINS - 1)
     count = torch.bincount(bins, minlength=BINS).double()
     hits = torch.bincount(bins, weights=right.double(), minlength=BINS)
@@ -44,10 +44,10 @@ def _binned(confidence: Tensor, right: Tensor) -> dict[str, list[float]]:
 
 
 def multi_label(logits: Tensor, labels: Tensor) -> dict[str, Any]:
-    """What is measured of ``logits [N, C]`` against ``labels bool [N, C]``; a class counts as predicted from 0.5 on.
+    """All measures of ``logits [N, C]`` against ``labels bool [N, C]``; a class is predicted from probability 0.5 on.
 
-    Mean average precision is over the classes that some sample has. Reliability is of every class of every sample:
-    how often what was predicted of it is so.
+    Mean average precision leaves out classes that no sample has. Reliability treats each class of each sample as one
+    prediction, present or absent.
     """
     from sklearn.metrics import average_precision_score, f1_score
 
@@ -70,10 +70,10 @@ def multi_label(logits: Tensor, labels: Tensor) -> dict[str, Any]:
 
 
 def coverage(sets: Tensor, truth: Tensor) -> dict[str, Any]:
-    """How often sets ``bool [N, C]`` hold all of the ``truth bool [N, C]``: over all, by class, and by size.
+    """Share of ``sets bool [N, C]`` that hold all classes of ``truth bool [N, C]``: overall, by class, and by set size.
 
-    By class it is the share of those who have a class whose set holds it. ``by_size`` has a pair for each size from 0
-    to C: how many sets, and how many of them cover.
+    ``class_coverage[c]`` is the share of samples of class c whose set holds c. ``by_size[s]`` is a pair for the set
+    size s, 0 to C: the number of such sets, and the number of them that cover.
     """
     covered = (sets | ~truth).all(1)
     sizes, classes = sets.sum(1), sets.shape[1]
@@ -81,18 +81,18 @@ def coverage(sets: Tensor, truth: Tensor) -> dict[str, Any]:
     hits = torch.bincount(sizes[covered], minlength=classes + 1)
     return {
         "coverage": float(covered.double().mean()),
-        "class_coverage": [share(sets[:, place], truth[:, place]) for place in range(classes)],
+        "class_coverage": [share(sets[:, index], truth[:, index]) for index in range(classes)],
         "by_size": torch.stack([counts, hits], 1).tolist(),
     }
 
 
 def expected_calibration_error(bins: dict[str, list[float]]) -> float:
-    """ECE: the gap between confidence and accuracy, averaged over the bins by how many samples they hold."""
+    """ECE: the gap between confidence and accuracy of a bin, averaged over bins weighted by their sample counts."""
     gaps = zip(bins["count"], bins["confidence"], bins["accuracy"], strict=True)
     return sum(n * abs(c - a) for n, c, a in gaps) / max(sum(bins["count"]), 1)
 
 
 def share(hits: Tensor, among: Tensor) -> float | None:
-    """Share of the places marked in ``among`` that are also marked in ``hits``; None where none is marked."""
+    """Share of the true elements of ``among`` that are true in ``hits`` too (same shape); None if it has none."""
     total = int(among.sum())
     return int((hits & among).sum()) / total if total else None

@@ -1,4 +1,4 @@
-"""Statistics of few seeds: intervals of means, a paired test, and the price of comparing often. Pure functions."""
+"""Statistics of few seeds: intervals, a paired test, its correction for many pairs, and letters. Pure functions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import combinations
 
 import numpy as np
 from scipy import special  # scipy.stats takes half a second to import
 
 #: What counts as significant.
 LEVEL = 0.05
-#: Up to this many pairs every choice of signs is looked at: half a million, in some milliseconds.
-EXACT = 20
+#: The fewest pairs with which a sign-flip test can reach `LEVEL`: 2 / 2^6 is 3.1 %, 2 / 2^5 is 6.3 %.
+SEEDS_NEEDED = 6
+#: Up to this many seeds every choice of signs is looked at.
+EXACT = 16
 _DRAWS = 20_000
+_CHUNK = 1 << 22  # numbers of a family's statistics that are held at a time
+_TIE = 1e-9  # equal sums come out in different orders
 
 
 @dataclass(frozen=True)
@@ -24,19 +29,6 @@ class Mean:
     mean: float
     half: float
     n: int
-
-
-@dataclass(frozen=True)
-class Paired:
-    """Differences of pairs: their mean with its interval, and two p-values, not corrected for other comparisons.
-
-    ``p`` is that of the sign-flip test, None where there are too few pairs for it to reach `LEVEL`. ``p_t`` is that of
-    the paired t test, None where it does not exist.
-    """
-
-    difference: Mean
-    p: float | None
-    p_t: float | None
 
 
 def mean_of(values: Sequence[float]) -> Mean:
@@ -52,71 +44,128 @@ def mean_of(values: Sequence[float]) -> Mean:
 
 
 @cache
-def _t_quantile(freedom: int) -> float:
+def _t_quantile(freedom: float) -> float:
     return float(special.stdtrit(freedom, 0.975))
 
 
-def compare_pairs(values: Sequence[float], baseline: Sequence[float]) -> Paired:
-    """``values`` minus ``baseline``, pair by pair."""
-    differences = [value - other for value, other in zip(values, baseline, strict=True)]
-    difference = mean_of(differences)
-    enough = difference.n >= seeds_needed()
-    return Paired(difference, sign_flip_test(differences) if enough else None, _t_test(difference))
+def half_over_seeds_and_samples(correct: np.ndarray, baseline: np.ndarray) -> float:
+    """Half of the 95 % interval of a difference in accuracy, over seeds and over test samples.
+
+    ``correct`` and ``baseline`` are bool [S, N]: whether the runs of S seeds were right on the same N test samples.
+    Both seeds and samples are draws, so the variance of the mean difference is that of a crossed design with two random
+    effects, (MS_seeds + MS_samples - MS_rest) / (S N), never below that of seeds alone; its degrees of freedom are
+    Satterthwaite's. A bootstrap over both factors counts the rest three times and is too wide where that dominates.
+    """
+    differences = correct.astype(np.float64) - baseline
+    seeds, samples = differences.shape
+    mean = differences.mean()
+    of_seeds = samples * np.square(differences.mean(axis=1) - mean).sum()
+    of_samples = seeds * np.square(differences.mean(axis=0) - mean).sum()
+    rest = max(np.square(differences - mean).sum() - of_seeds - of_samples, 0.0)
+    freedoms = seeds - 1, samples - 1, (seeds - 1) * (samples - 1)
+    squares = [float(each / freedom) for each, freedom in zip((of_seeds, of_samples, rest), freedoms, strict=True)]
+    total = squares[0] + squares[1] - squares[2]
+    if squares[1] <= squares[2]:  # samples add nothing that can be seen
+        total, squares = squares[0], squares[:1]
+    if total == 0:
+        return 0.0
+    freedom = total**2 / sum(each**2 / count for each, count in zip(squares, freedoms, strict=False))
+    return _t_quantile(freedom) * math.sqrt(total / (seeds * samples))
 
 
-def _t_test(difference: Mean) -> float | None:
-    if difference.n < 2:
-        return None
-    if difference.half == 0:  # every pair differs by the same
-        return 1.0 if difference.mean == 0 else 0.0
-    freedom = difference.n - 1
-    statistic = difference.mean / difference.half * _t_quantile(freedom)
-    return float(2 * special.stdtr(freedom, -abs(statistic)))
-
-
-def sign_flip_test(differences: Sequence[float] | np.ndarray) -> float:
+def sign_flip_test(differences: Sequence[float]) -> float:
     """How often the mean is at least as far from zero if every difference has its sign by the toss of a coin.
 
     If two methods do the same, then within a seed either could have had either result, so this p-value is exact,
     whatever the distribution: it needs no normal differences, which five or ten seeds could not show. Its
-    smallest value is 2 / 2^n (see `seeds_needed`). With more than `EXACT` pairs it is drawn, from a seed of its own.
+    smallest value is 2 / 2^n (see `SEEDS_NEEDED`).
     """
-    values = np.asarray(differences, dtype=np.float64)
-    if not len(values):
-        return 1.0
-    size = np.abs(values).sum()
-    least = abs(values.sum()) - 1e-9 * size  # equal sums come out in different orders
-    if len(values) > EXACT:
-        return _drawn_sign_flips(values, least)
-    sums = values[:1]  # the first sign may be fixed: turning all signs gives the other half
-    for value in values[1:]:
-        sums = np.concatenate([sums + value, sums - value])
-    return float(np.mean(np.abs(sums) >= least))
+    return float(_step_down(np.asarray(differences, dtype=np.float64)[None])[0])
 
 
-def _drawn_sign_flips(values: np.ndarray, least: float) -> float:
-    reached = np.count_nonzero(np.abs(_signs(len(values)) @ values) >= least)
-    return float(reached + 1) / (_DRAWS + 1)  # the signs that were seen are one of the draws, so that p is never 0
+def max_t(differences: np.ndarray) -> np.ndarray:
+    """P-values of K paired comparisons, corrected for being made together: float [K].
 
+    ``differences`` is float [K, S]: a row for each pair of arms, a column for each seed, NaN where a pair lacks a seed.
+    NaN is also the p-value of a pair with fewer than `SEEDS_NEEDED` seeds; such a pair is no part of the correction.
 
-@lru_cache(maxsize=4)  # a table has many tests of as many seeds
-def _signs(n: int) -> np.ndarray:
-    return np.random.default_rng(0).choice([-1.0, 1.0], size=(_DRAWS, n))
+    Westfall and Young's step-down procedure: a seed's sign is flipped for all pairs at once, so that the dependence
+    between pairs is kept, and each statistic is compared with the largest among the pairs not yet found different. All
+    2^(S-1) choices of signs are looked at for up to `EXACT` seeds, else `_DRAWS` from a fixed seed. The smallest
+    p-value is 2 / 2^S, however many pairs there are. Exact where differences are symmetric about their mean.
 
-
-def seeds_needed(comparisons: int = 1) -> int:
-    """The fewest seeds with which the sign-flip test can reach `LEVEL` after Holm: six for one comparison.
-
-    With fewer no difference, however large, would ever be called significant, so no p-value is given at all.
+    The statistic is |sum d| / sqrt(sum d^2 + m / 4), m the median of sum d^2 over pairs: between Student's t, which
+    finds half as much with six seeds, as some pair's differences are nearly equal by chance, and the plain mean, which
+    a noisy arm drowns. The denominator does not change with the signs, so any choice of it keeps the level.
     """
-    return math.ceil(1 + math.log2(max(comparisons, 1) / LEVEL))
+    p_values = np.full(len(differences), np.nan)
+    tested = np.flatnonzero(np.isfinite(differences).sum(axis=1) >= SEEDS_NEEDED)
+    if len(tested):
+        p_values[tested] = _step_down(np.nan_to_num(differences[tested]))
+    return p_values
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for their number by Holm's method, in the order in which they came."""
-    corrected = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        corrected[place] = largest
-    return corrected
+def _step_down(held: np.ndarray) -> np.ndarray:
+    """The procedure of `max_t` for float [K, S] without gaps."""
+    held = held[:, np.any(held, axis=0)]  # a seed that no pair differs in changes nothing
+    squares = np.square(held).sum(axis=1)
+    scale = np.sqrt(squares + np.median(squares) / 4)
+    scaled = (held / np.where(scale > 0, scale, 1.0)[:, None]).T
+    observed = np.abs(scaled.sum(axis=0))
+    order = np.argsort(-observed, kind="stable")
+    scaled, least = scaled[:, order], observed[order] - _TIE * np.abs(scaled).sum(axis=0)[order]
+    signs = _signs(held.shape[1])
+    reached = np.zeros(len(held))
+    for start in range(0, len(signs), step := max(_CHUNK // max(held.shape), 1)):
+        statistics = np.abs(signs[start : start + step] @ scaled)
+        largest = np.maximum.accumulate(statistics[:, ::-1], axis=1)[:, ::-1]
+        reached += (largest >= least).sum(axis=0)
+    p_values = np.empty(len(held))
+    p_values[order] = np.maximum.accumulate(reached / len(signs))
+    return p_values
+
+
+@lru_cache(maxsize=4)  # a table has many families of as many seeds
+def _signs(seeds: int) -> np.ndarray:
+    """Choices of signs, int8 [B, S], the first without a flip, so that no p-value is 0.
+
+    Where all are looked at, the first seed is never flipped: all signs turned give the same statistics.
+    """
+    if seeds > EXACT:
+        drawn = np.random.default_rng(0).integers(0, 2, size=(_DRAWS, seeds), dtype=np.int8)
+        return np.concatenate([np.ones((1, seeds), dtype=np.int8), 1 - 2 * drawn])
+    free = max(seeds - 1, 0)
+    bits = np.arange(1 << free)[:, None] >> np.arange(free) & 1
+    flips = np.concatenate([np.zeros((len(bits), seeds - free), dtype=bits.dtype), bits], axis=1)
+    return (1 - 2 * flips).astype(np.int8)
+
+
+def letters(different: np.ndarray) -> list[str]:
+    """A compact letter display: two arms share a letter exactly if they were not found different.
+
+    ``different`` is bool [A, A], symmetric; arms are best first, so that the letter a is the best one's. Insert and
+    absorb (Piepho 2004): a group of arms that holds a different pair is split, and groups within others are dropped.
+    """
+    groups = [frozenset(range(len(different)))]
+    for one, other in combinations(range(len(different)), 2):
+        if different[one, other]:
+            split = [part for group in groups for part in _without_either(group, one, other)]
+            groups = [part for place, part in enumerate(split) if not _absorbed(part, place, split)]
+    ordered = sorted(groups, key=sorted)
+    return [
+        "".join(_letter(place) for place, group in enumerate(ordered) if arm in group) for arm in range(len(different))
+    ]
+
+
+def _without_either(group: frozenset[int], one: int, other: int) -> list[frozenset[int]]:
+    return [group - {one}, group - {other}] if {one, other} <= group else [group]
+
+
+def _absorbed(part: frozenset[int], place: int, split: Sequence[frozenset[int]]) -> bool:
+    """Whether another group holds all of this one; of equal ones the first stays."""
+    return any(part < each or (part == each and before < place) for before, each in enumerate(split))
+
+
+def _letter(place: int) -> str:
+    """a to z, then a' and so on."""
+    return chr(ord("a") + place % 26) + "'" * (place // 26)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.progress import track as rich_track
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -108,9 +109,7 @@ def picture_of_grid(grid: Grid) -> str:
 
 def _marked(grid: Grid) -> tuple[list[list[str]], set[tuple[int, int]]]:
     """The texts of a grid with signs before those that are marked, and which of them are bold."""
-    from pseudobench.analysis.marks import NEAR
-
-    signs = {"best": "* ", "near": f"{NEAR} ", "": ""}
+    signs = {"best": "* ", "": ""}
     rows = [[signs[cell.mark] + cell.text for cell in row] for row in grid.rows]
     places = ((number, place, cell) for number, row in enumerate(grid.rows) for place, cell in enumerate(row))
     return rows, {(number, place) for number, place, cell in places if cell.mark == "best"}
@@ -158,6 +157,29 @@ def working(text: str) -> Iterator[None]:
         return
     with err.status(plain(text)):
         yield
+
+
+@contextmanager
+def working_on(text: str) -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show ``text``, then whatever the yielded function is told: an activity, how much is done, how much there is.
+
+    In a terminal a bar; elsewhere a line when an activity begins.
+    """
+    told: set[str] = set()
+    if not err.is_terminal:
+
+        def tell(activity: str, _done: int, _total: int | None) -> None:
+            if activity not in told:
+                told.add(activity)
+                note(activity)
+
+        yield tell
+        return
+    with Progress(
+        TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), console=err, transient=True
+    ) as bar:
+        task = bar.add_task(visible(text), total=None)
+        yield lambda activity, done, total: bar.update(task, description=visible(activity), completed=done, total=total)
 
 
 def track(items: Sequence[Item], text: str) -> Iterator[Item]:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pseudobench.analysis.marks import NEAR
 from pseudobench.base.text import visible
 from pseudobench.output.text_tables import Grid, Shown
 
@@ -35,7 +34,7 @@ def to_markdown(grid: Grid) -> str:
 
     def shown(cell: Shown) -> str:
         text = escape_markdown(cell.text)
-        return {"best": f"**{text}**", "near": f"{text} {NEAR}", "": text}[cell.mark]
+        return {"best": f"**{text}**", "": text}[cell.mark]
 
     aligns = ["---"] * grid.keys + ["---:"] * (len(grid.header) - grid.keys)
     lines = [[*map(escape_markdown, grid.flat_header)], aligns, *([shown(cell) for cell in row] for row in grid.rows)]
@@ -50,7 +49,7 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
     "–": "--",
-    NEAR: r"\textdagger{}",
+    "\N{MINUS SIGN}": "$-$",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     **{sign: f"{{{sign}}}" for sign in "[]*"},  # after the end of a row they would be an option of it
@@ -71,7 +70,7 @@ def to_latex(grid: Grid) -> str:
 
     def shown(cell: Shown) -> str:
         text = _MINUS.sub("$-$", escape_latex(cell.text))
-        return {"best": rf"{{\boldmath\textbf{{{text}}}}}", "near": rf"{text}\,\textdagger{{}}", "": text}[cell.mark]
+        return {"best": rf"{{\boldmath\textbf{{{text}}}}}", "": text}[cell.mark]
 
     lines = [r"\begin{table}", r"\centering"]
     if grid.caption:
@@ -118,7 +117,7 @@ def _html(text: str) -> str:
 def _html_table(grid: Grid) -> str:
     def shown(place: int, cell: Shown) -> str:
         text = _html(cell.text)
-        marked = {"best": f"<b>{text}</b>", "near": f"{text} {NEAR}", "": text}[cell.mark]
+        marked = {"best": f"<b>{text}</b>", "": text}[cell.mark]
         return f'<td class="n">{marked}</td>' if place >= grid.keys else f"<td>{marked}</td>"
 
     lines = ["<table>", f"<caption>{_html(grid.caption)}</caption>", "<thead>"]

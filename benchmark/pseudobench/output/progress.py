@@ -1,8 +1,8 @@
-"""How an experiment's progress is shown in the terminal."""
+"""Showing the progress of an experiment: as bars in a terminal, as lines elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def listener(quiet: bool) -> Listener:
-    """How an experiment's progress is shown: bars in a terminal, lines elsewhere, nothing if quiet."""
+    """The listener that shows progress: bars in a terminal, lines elsewhere, nothing if ``quiet``."""
     if quiet:
         return Listener()
     return LiveProgress() if err.is_terminal else PlainProgress()
@@ -39,34 +39,47 @@ def _measured(round_: Mapping[str, Any]) -> str:
     return f"{name} {100 * value:.2f} %"
 
 
+def _outdated(count: int, names: Sequence[str]) -> str:
+    runs = "1 run is" if count == 1 else f"{count} runs are"
+    return f"{runs} run again: changed since the finished record: {', '.join(map(_source, names))}"
+
+
+def _source(name: str) -> str:
+    return {"data": "the data", "pseudobench": "the harness's results"}.get(name, f"the code of {name!r}")
+
+
 class PlainProgress(Listener):
-    """A line per round and per run, for logs and pipes."""
+    """A line for each round and each run, for logs and pipes."""
 
     def __init__(self) -> None:
-        self._place = self._total = self._quarter = 0
+        self._ended = self._total = self._quarter = 0
 
     def experiment_started(self, total: int, finished_before: int) -> None:
-        """Say how much there is to do."""
-        self._total, self._place = total, finished_before
+        """Print the number of runs."""
+        self._total, self._ended = total, finished_before
         note(f"{total} runs, {finished_before} of them finished before")
 
+    def runs_outdated(self, count: int, names: Sequence[str]) -> None:
+        """Say why."""
+        note(_outdated(count, names))
+
     def features_computed(self, done: int, total: int) -> None:
-        """Say so at each quarter."""
+        """Print a line at each quarter."""
         quarter = 4 * done // total
         if quarter > self._quarter:
             note(f"features: {done} of {total} images")
         self._quarter = quarter % 4
 
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
-        """Say how the round went."""
+        """Print the round's result."""
         selection = round_["selection"]
         chosen = f", {selection['positive_samples']} of {selection['pool']} labeled" if selection else ""
         note(f"  {spec.run_id} round {round_['round']}: {_measured(round_)}{chosen}")
 
     def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
-        """Say how the run ended."""
-        self._place += 1
-        note(f"[{self._place}/{self._total}] {spec.run_id}: {_outcome(record)}")
+        """Print the run's result, or its error."""
+        self._ended += 1
+        note(f"[{self._ended}/{self._total}] {spec.run_id}: {_outcome(record)}")
 
 
 class LiveProgress(Listener):
@@ -96,8 +109,12 @@ class LiveProgress(Listener):
         if todo:
             self._progress.start()
 
+    def runs_outdated(self, count: int, names: Sequence[str]) -> None:
+        """Say why."""
+        note(_outdated(count, names))
+
     def features_computed(self, done: int, total: int) -> None:
-        """A bar of its own, before the runs."""
+        """Move the bar of features, which comes before the runs; it goes at its end."""
         if self._features is None:
             self._features = self._progress.add_task("features", total=total, note="")
             self._progress.start()
@@ -107,12 +124,12 @@ class LiveProgress(Listener):
             self._features = None
 
     def run_started(self, spec: RunSpec) -> None:
-        """A bar for the run."""
+        """Add a bar for the run."""
         name = f"{spec.dataset} {spec.labels} {spec.method} seed {spec.seed}"
         self._current[spec.run_id] = self._progress.add_task(visible(name), total=1.0, note="")
 
     def epoch_finished(self, spec: RunSpec, progress: Shown) -> None:
-        """Move the bars."""
+        """Move the run's bar and the bar of all runs."""
         if spec.run_id not in self._current:  # said after the run's end, by another process
             return
         last = self._last.get(spec.run_id, "")
@@ -121,18 +138,18 @@ class LiveProgress(Listener):
         self._move(spec, progress.share)
 
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
-        """Remember how good the round was."""
+        """Keep the round's result, to show it beside the run's bar."""
         self._last[spec.run_id] = f", last {_measured(round_)}"
 
     def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
-        """Leave a line above the bars."""
+        """Replace the run's bar by a line above the bars."""
         if spec.run_id in self._current:
             self._progress.remove_task(self._current.pop(spec.run_id))
         self._move(spec, 1.0)
         self._progress.console.print(plain(f"{spec.run_id}: {_outcome(record)}"))
 
     def _move(self, spec: RunSpec, share: float) -> None:
-        """The bar of all runs, of which this one is done by ``share``."""
+        """Move the bar of all runs, given that ``share`` (0 to 1) of this run is done."""
         self._shares[spec.run_id] = share
         if self._runs is not None:
             total = self._progress.tasks[0].total or 0
@@ -140,5 +157,5 @@ class LiveProgress(Listener):
             self._progress.update(self._runs, completed=sum(self._shares.values()), note=f"{done}/{total:.0f}")
 
     def experiment_finished(self) -> None:
-        """Take the bars away."""
+        """Remove the bars."""
         self._progress.stop()

@@ -6,25 +6,42 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from pseudobench.analysis.marks import Mark
+from pseudobench.output.table_words import how_to_read, key_words, place_words, settings_words, shared_words
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pseudobench.analysis.comparisons import Comparison
     from pseudobench.analysis.published import Published
-    from pseudobench.analysis.tables import Cell, Table
+    from pseudobench.analysis.rankings import Ranking
+    from pseudobench.analysis.run_facts import RunFacts
+    from pseudobench.analysis.tables import Cell, Row, Table
     from pseudobench.contracts.columns import Column
+
+Mark = Literal["", "best"]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell as it is shown."""
+    """A cell as it is shown: words, or a mean with its interval and remarks."""
 
-    text: str
+    main: str
     mark: Mark = ""
+    interval: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def below(self) -> list[str]:
+        """What stands below a mean where there is room: the interval, then the remarks."""
+        return [
+            *([self.interval] if self.interval else []),
+            *([f"({', '.join(self.remarks)})"] if self.remarks else []),
+        ]
+
+    @property
+    def text(self) -> str:
+        """All in one line."""
+        return " ".join([self.main, *self.below])
 
 
 @dataclass(frozen=True)
@@ -50,36 +67,53 @@ class Grid:
 
 
 def table_grid(table: Table, best: str = "Bold") -> Grid:
-    """A summary as it is shown; ``best`` says how the best cells are."""
+    """A summary as it is shown; ``best`` says how the best cells look."""
     metrics = {heading.column.name for heading in table.headings}
     single = table.pivoted and len(metrics) == 1
     names = [heading.group if single else heading.column.name for heading in table.headings]
-    usual = table.seeds if table.pivoted else None
-    rows = []
-    for row in table.rows:
-        cells = [_cell(cell, heading.column, usual) for cell, heading in zip(row.cells, table.headings, strict=True)]
-        runs = Shown(f"{row.done} + {row.missing} not done" if row.missing else f"{row.done}")
-        rows.append((*map(Shown, row.identity), *cells, *(() if table.pivoted else (runs,))))
+    words, values = word_columns(table), number_cells(table)
+    rows = tuple(
+        (*words_of(row, table), *cells, *(() if table.pivoted else (runs_cell(row),)))
+        for row, cells in zip(table.rows, values, strict=True)
+    )
     groups: tuple[str, ...] = ()
     if table.pivoted and not single:
-        groups = ("",) * len(table.keys) + tuple(heading.group for heading in table.headings)
-    header = (*table.keys, *names, *(() if table.pivoted else ("runs",)))
-    return Grid(table_caption(table, best, metrics if single else ()), header, tuple(rows), len(table.keys), groups)
+        groups = ("",) * len(words) + tuple(heading.group for heading in table.headings)
+    header = (*words, *names, *(() if table.pivoted else ("runs",)))
+    return Grid(table_caption(table, best, metrics if single else ()), header, rows, len(words), groups)
+
+
+def word_columns(table: Table) -> tuple[str, ...]:
+    """Headings of the words of each row: parts of the place that differ, the arm's name, and settings left to say."""
+    settings = ("settings",) if any(row.settings for row in table.rows) else ()
+    return (*map(key_words, table.keys), *settings, "method")
+
+
+def words_of(row: Row, table: Table) -> tuple[Shown, ...]:
+    """The words of a row, by `word_columns`."""
+    places = [str(getattr(row.arms[0].place, key)) for key in table.keys]
+    settings = [settings_words(row.settings)] if "settings" in word_columns(table) else []
+    return tuple(map(Shown, (*places, *settings, row.name)))
+
+
+def number_cells(table: Table) -> list[tuple[Shown, ...]]:
+    """The numbers of each row, by the table's headings."""
+    usual = table.seeds if table.pivoted else None
+    return [
+        tuple(_cell(cell, heading.column, usual) for cell, heading in zip(row.cells, table.headings, strict=True))
+        for row in table.rows
+    ]
+
+
+def runs_cell(row: Row) -> Shown:
+    """How many runs a row has."""
+    return Shown(str(row.done), interval=f"+ {row.missing} not done" if row.missing else "")
 
 
 def table_caption(table: Table, best: str, metrics: Iterable[str] = ()) -> str:
     """What all rows share, and how to read the cells."""
-    shared = ", ".join([*metrics, *(f"{key} {value}" for key, value in table.caption.items())])
-    return f"{shared}; {how_to_read(table, best)}"
-
-
-def how_to_read(table: Table, best: str = "Bold") -> str:
-    """What the cells are, and what their marks mean."""
-    seeds = f"{table.seeds} seed{'s' * (table.seeds != 1)} where not said otherwise" if table.pivoted else "seeds"
-    sentences = [f"mean ± half of the 95 % t interval over {seeds}", *table.notes]
-    if len(sentences) == 1:
-        return sentences[0]
-    return ". ".join(sentence.replace("BEST", best) for sentence in sentences) + "."
+    shared = [f"{key} {value}" for key, value in shared_words(table).items()]
+    return f"{', '.join([*metrics, *shared])}; {how_to_read(table, best)}"
 
 
 def _cell(cell: Cell | None, column: Column, usual: int | None) -> Shown:
@@ -93,8 +127,8 @@ def _cell(cell: Cell | None, column: Column, usual: int | None) -> Shown:
     remarks = [f"n={cell.value.n}"] if cell.value.n and cell.value.n != expected else []
     if usual is not None and cell.missing:
         remarks.append(f"{cell.missing} not done")
-    text = f"{number(cell.value.mean, column)}{interval(cell.value.half, column)}"
-    return Shown(text + (f" ({', '.join(remarks)})" if remarks else ""), cell.mark)
+    half = "" if math.isnan(cell.value.half) else f"± {number(cell.value.half, column)}"
+    return Shown(number(cell.value.mean, column), "best" if cell.best else "", half, tuple(remarks))
 
 
 def number(value: float, column: Column) -> str:
@@ -102,52 +136,67 @@ def number(value: float, column: Column) -> str:
     return "–" if math.isnan(value) else f"{value * column.scale:.{column.digits}f}"
 
 
-def interval(half: float, column: Column) -> str:
-    """What stands behind a mean."""
-    return "" if math.isnan(half) else f" ± {number(half, column)}"
-
-
-def runs_grid(runs: pd.DataFrame, columns: Sequence[Column]) -> Grid:
+def runs_grid(runs: Sequence[RunFacts], columns: Sequence[Column]) -> Grid:
     """One row per run."""
-    values = [runs[name].tolist() for name in ("run_id", "status", *(column.name for column in columns))]
     rows = tuple(
-        (
-            Shown(run_id),
-            Shown(status),
-            *(Shown(number(each, column)) for each, column in zip(row, columns, strict=True)),
-        )
-        for run_id, status, *row in zip(*values, strict=True)
+        (Shown(run.run_id), Shown(run.status), *(Shown(number(run.values[column.name], column)) for column in columns))
+        for run in runs
     )
     return Grid("", ("run", "status", *(column.name for column in columns)), rows, 2)
 
 
 def comparison_grid(comparisons: Sequence[Comparison]) -> Grid:
     """One row per comparison."""
-    places = [each.place for each in comparisons]
+    places = [each.arm.place._asdict() for each in comparisons]
     varying = [key for key in places[0] if len({place[key] for place in places}) > 1]
-    column, family = comparisons[0].column, comparisons[0].family
+    column = comparisons[0].column
     rows = []
-    for each in comparisons:
-        difference = each.paired.difference
-        low, high = (number(difference.mean + side * difference.half, column) for side in (-1, 1))
+    for each, place in zip(comparisons, places, strict=True):
+        pair = each.pair
+        low, high = (number(end, column) for end in pair.interval)
         cells = (
-            *(each.place[key] for key in varying),
-            *each.names,
-            *(number(mean.mean, column) for mean in each.means),
-            number(difference.mean, column),
-            f"{low} to {high}" if difference.n > 1 else "–",
-            str(difference.n),
-            *("–" if p is None else f"{p:.2g}" for p in (each.paired.p, each.p)),
+            *(str(place[key]) for key in varying),
+            each.arm.name,
+            each.baseline.name,
+            *(number(mean.mean, column) for mean in pair.means),
+            number(pair.mean, column),
+            f"{low} to {high}" if pair.n > 1 else "–",
+            str(pair.n),
+            "–" if pair.p is None else f"{pair.p:.2g}",
         )
         rows.append(tuple(map(Shown, cells)))
-    shared = ", ".join(f"{key} {value}" for key, value in places[0].items() if key not in varying)
+    shared = ", ".join(place_words({key: value for key, value in places[0].items() if key not in varying and value}))
+    tests = sorted({each.pair.tests for each in comparisons if each.pair.tests})
+    over = "seeds and test samples" if all(each.pair.over_samples for each in comparisons) else "seeds"
     caption = (
-        f"{column.name}, {shared}. Difference: method minus baseline over the same seeds, with its 95 % t interval. "
-        f"p: sign-flip test over the pairs, by itself and after Holm over {family}."
+        f"{column.name}, {shared}. Difference: method minus baseline over the same seeds, with its 95 % interval over "
+        f"{over}. p: sign-flip test over the pairs of seeds, after Westfall and Young's correction over "
+        f"{' and '.join(map(str, tests)) or 'no'} pairs of arms."
     )
-    numbers = (column.name, "baseline's", "difference", "95 % interval", "seeds", "p", "p Holm")
-    header = (*varying, "method", "baseline", *numbers)
+    numbers = (column.name, "baseline's", "difference", "95 % interval", "seeds", "p")
+    header = (*map(key_words, varying), "method", "baseline", *numbers)
     return Grid(caption, header, tuple(rows), len(varying) + 2)
+
+
+def ranking_grid(ranking: Ranking, best: str = "Bold") -> Grid:
+    """Average ranks over datasets, the best first."""
+    ranks = ranking.ranks
+    lead = min(ranks.average)
+    marked = ranks.p <= 0.05
+    rows = []
+    for place in sorted(range(len(ranking.names)), key=lambda place: ranks.average[place]):
+        near = marked and ranks.average[place] - lead <= ranks.critical
+        rank = Shown(f"{ranks.average[place]:.2f}", "best" if near else "")
+        means = (Shown(number(values[place], ranking.column)) for values in ranking.means)
+        rows.append((Shown(ranking.names[place]), rank, *means))
+    left = f" Left out, as they are not in every dataset: {', '.join(ranking.left_out)}." if ranking.left_out else ""
+    said = f" {best}: the best, and within the critical difference of it." if marked else ""
+    caption = (
+        f"{ranking.column.name}, average ranks over {ranks.datasets} datasets, 1 the best. Friedman's test: chi2 = "
+        f"{ranks.statistic:.2f}, p = {ranks.p:.2g} (Iman and Davenport); Nemenyi's critical difference at 5 %: "
+        f"{ranks.critical:.2f}.{said}{left}"
+    )
+    return Grid(caption, ("method", "average rank", *ranking.datasets), tuple(rows), 1)
 
 
 def published_grid(numbers: Sequence[Published]) -> Grid:

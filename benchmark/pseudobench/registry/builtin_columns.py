@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pseudobench.contracts.columns import Column, Record, last_round
 from pseudobench.contracts.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pseudobench.contracts.predictions import Predictions
 
 
 def _of(part: str, key: str) -> Callable[[Record], float | None]:
@@ -14,6 +20,13 @@ def _of(part: str, key: str) -> Callable[[Record], float | None]:
         return value
 
     return read
+
+
+def _worst_class(found: Predictions, labels: np.ndarray) -> float | None:
+    """Accuracy on the samples of the class that is recognised worst."""
+    if labels.ndim == 2:
+        return None
+    return min(float(found.correct[labels == label].mean()) for label in set(labels.tolist()))
 
 
 def _temperature(record: Record) -> float | None:
@@ -59,6 +72,7 @@ COLUMNS = (
     Column("f1-micro", "F1 over all classes of all test samples, %", _of("test", "f1_micro"), True, 100),
     Column("f1-macro", "F1 on the test set, averaged over classes, %", _of("test", "f1_macro"), True, 100),
     Column("exact-match", "test samples with every class right, %", _of("test", "exact_match"), True, 100),
+    Column("worst-class", "test accuracy on the worst class, %", None, True, 100, score=_worst_class),
     Column("nll", "negative log-likelihood on the test set", _of("test", "nll"), False, digits=3),
     Column("ece", "expected calibration error on the test set, 15 bins, %", _of("test", "ece"), False, 100),
     Column("rounds", "trained networks, the first included", lambda record: len(record["rounds"]), digits=1),

@@ -9,7 +9,7 @@ from typing import Any
 from pseudobench.contracts.kinds import Kind
 from pseudobench.contracts.methods import Method
 from pseudobench.contracts.parameters import parameters
-from pseudobench.contracts.settings import GROUPS
+from pseudobench.contracts.settings import GROUPS, Calibration
 from pseudobench.errors import PluginError
 
 
@@ -45,9 +45,12 @@ def _check_signature(name: str, component: type, verb: str, given: tuple[str, ..
 
 
 def _check_method(method: Method) -> None:
-    if method.selector is None and method.stages:
+    policies = next(each.choices for each in parameters(Calibration) if each.name == "policy")
+    if method.calibration is not None and method.calibration not in policies:
+        raise PluginError(f"method {method.name!r}: calibration is one of {', '.join(policies)}")
+    if method.selector is None and set(method.stages) - {"objective"}:
         raise PluginError(f"method {method.name!r} has stages but no selector")
     if method.selector is not None and (method.estimator is None or method.labeler is None):
         raise PluginError(f"method {method.name!r} has a selector, so it needs an estimator and a labeler")
-    if method.labels == "all" and method.stages:
+    if method.labels == "all" and set(method.stages) - {"objective"}:
         raise PluginError(f"method {method.name!r} trains on all labels, so there is no pool to choose from")

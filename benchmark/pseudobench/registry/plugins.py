@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -16,8 +17,10 @@ from pseudobench.contracts.parameters import suggest
 from pseudobench.errors import BenchWarning, PluginError, one_line
 from pseudobench.registry.plugin_files import import_plugin, plugin_files
 
-#: The version of what plugins rely on: hooks, protocols, data types. It changes when one that worked would not.
-API = 1
+#: The version of the plugin API: hooks, protocols, data types. It rises with what plugins can rely on.
+API = 2
+#: The versions that plugins may be made for.
+ACCEPTED = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ class Plugins:
             self.fail(info, error)
             return
         callers = self.manager.get_hookcallers(plugin) or []
+        if not callers:
+            self.fail(info, PluginError("it supplies nothing: none of its functions is a pseudobench.hookimpl"))
+            return
         hooks = tuple(sorted(caller.name for caller in callers))
         self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, hooks)
 
@@ -81,17 +87,18 @@ class Plugins:
             wanted = {name: arguments[name] for name in implementation.argnames}
             try:
                 results.append((info, implementation.function(**wanted)))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self.fail(info, error, hook)
         return results
 
     def notify(self, event: str, **arguments: Any) -> None:
         """Tell every listener of an event; one that raises is warned of by name."""
         for implementation in getattr(self.manager.hook, event).get_hookimpls():
-            wanted = {name: arguments[name] for name in implementation.argnames}
+            # Copies: a listener that changes what it is told must not change the record.
+            wanted = {name: deepcopy(arguments[name]) for name in implementation.argnames}
             try:
                 implementation.function(**wanted)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 info = self.infos[implementation.plugin_name]
                 warnings.warn(f"{info} failed in {event}: {one_line(error)}", BenchWarning, stacklevel=2)
 
@@ -107,9 +114,9 @@ class Plugins:
 
 
 def _check_api(plugin: Any) -> None:
-    """Raise if a plugin says that it was made for another API (`PSEUDOBENCH_API = 1` in its module)."""
+    """Raise if a plugin says that it was made for another API (`PSEUDOBENCH_API = 2` in its module)."""
     wanted = getattr(plugin, "PSEUDOBENCH_API", API)
-    if wanted != API:
+    if wanted not in ACCEPTED:
         newer = isinstance(wanted, int) and wanted > API
         cure = "a newer pseudobench" if newer else "a newer version of the plugin, or an older pseudobench"
         raise PluginError(f"it is made for version {wanted} of the plugin API, and this has {API}: install {cure}")
@@ -130,7 +137,7 @@ def load_plugins(*, bundled: bool = True) -> Plugins:
             continue
         try:
             plugin = point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             plugins.fail(info, error)
         else:
             plugins.add(plugin, info)
@@ -145,7 +152,7 @@ def _add_file(plugins: Plugins, file: str) -> None:
         info = replace(info, name=file)
     try:
         plugin = import_plugin(file)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         plugins.fail(info, error)
     else:
         plugins.add(plugin, info)

@@ -12,8 +12,13 @@ from pseudobench.contracts.kinds import KINDS as ALL_KINDS
 from pseudobench.errors import BenchError
 
 _TEMPLATES = resources.files("pseudobench.registry").joinpath("templates")
-#: The kinds of components that there is a template for.
-KINDS = tuple(kind.singular for kind in ALL_KINDS if _TEMPLATES.joinpath(f"{kind.singular}.py.template").is_file())
+#: What a plugin can be started with, and the hook that it implements.
+HOOKS = {
+    **{kind.singular: kind.hook for kind in ALL_KINDS},
+    "command": "bench_commands",
+    "listener": "bench_run_finished",
+}
+KINDS = tuple(HOOKS)
 #: How the README of a new plugin says to use its component.
 _USE = {
     "selector": " Use it in any composition, such as `bench run --methods supervised,softmax+hard+$name`.",
@@ -22,6 +27,11 @@ _USE = {
     "scaling": " Use it in any composition, such as `bench run --methods $name+raps+set-argmax+confidence`.",
     "set-predictor": " Use it in any composition, such as `bench run --methods $name+set-argmax+confidence`.",
     "dataset": " Use it as `bench run --dataset $name`.",
+    "method": " Use it as `bench run --methods $name`.",
+    "objective": " Use it as `bench run --methods $name`, or in a composition with a selector.",
+    "column": " Use it as `bench table --columns accuracy,$name`.",
+    "command": " Use it as `bench $name`.",
+    "backbone": " Use it as `bench run --backbone $plain`, once it is installed.",
     "executor": " Use it as `bench run --executor $name`.",
 }
 
@@ -32,6 +42,8 @@ def create(name: str, kind: str, folder: Path) -> list[Path]:
         raise BenchError(f"{name!r}: a plugin's name is lower-case words joined by hyphens, such as my-rule")
     if kind not in KINDS:
         raise BenchError(f"--kind {kind}: one of {', '.join(KINDS)}")
+    if folder.name == _module(name):
+        raise BenchError(f"--folder {folder}: beside it, {folder.name} would mean the folder, not the module inside")
     if folder.exists():
         raise BenchError(f"{folder} exists already; choose another name, or remove it")
     texts = render(name, kind)
@@ -43,26 +55,37 @@ def create(name: str, kind: str, folder: Path) -> list[Path]:
 
 def render(name: str, kind: str) -> dict[str, str]:
     """The files of a plugin, path to text."""
-    module = name.replace("-", "_")
+    module = _module(name)
     article = "an" if kind[0] in "aeiou" else "a"
     words = {
         "name": name,
         "module": module,
+        "modules": f'"{module}", "{module}_network"' if kind == "backbone" else f'"{module}"',
+        "plain": name.replace("-", "_"),
+        "hook": HOOKS[kind],
         "kind": kind,
         "class_": "".join(word.capitalize() for word in name.split("-")),
         "title": name.replace("-", " ").capitalize(),
         "article": article,
         "Article": article.capitalize(),
-        "use": Template(_USE.get(kind, "")).substitute(name=name),
+        "use": Template(_USE.get(kind, "")).substitute(name=name, plain=name.replace("-", "_")),
     }
+    own_test = _TEMPLATES.joinpath(f"test-{kind}.py.template").is_file()
     files = {
         "pyproject.toml": "pyproject.toml",
         f"{module}.py": f"{kind}.py",
-        f"tests/test_{module}.py": "test.py",
+        f"tests/test_{name.replace('-', '_')}.py": f"test-{kind}.py" if own_test else "test.py",
         "README.md": "README.md",
     }
+    if kind == "backbone":
+        files[f"{module}_network.py"] = "network.py"
     return {path: Template(_template(source)).substitute(words) for path, source in files.items()}
 
 
 def _template(name: str) -> str:
     return _TEMPLATES.joinpath(f"{name}.template").read_text(encoding="utf-8")
+
+
+def _module(name: str) -> str:
+    """The module of a plugin. It is not called like the folder, which would hide it from Python beside it."""
+    return f"pseudobench_{name.replace('-', '_')}"

@@ -7,17 +7,21 @@ trains new networks on labels and selection. Stages see the pool's samples, neve
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pseudobench.contracts.settings import Loop
 from pseudobench.contracts.values import Selection
+from pseudobench.maths.selection import share_changed
 from pseudobench.rounds.recorder import Recorder
 from pseudobench.rounds.round_networks import Networks, train_networks
 from pseudobench.rounds.run import Run
 from pseudobench.rounds.stages import Choice, choose
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Stopwatch:
@@ -35,12 +39,21 @@ class Stopwatch:
 
 
 @dataclass(frozen=True)
+class Outputs:
+    """Logits ``[N, C]`` of a round's main network: for the test samples, and on request for the pool."""
+
+    test: Tensor
+    pool: Callable[[], Tensor]
+
+
+@dataclass(frozen=True)
 class Round:
-    """A finished round: its record, and what the next round needs."""
+    """A finished round: its record, what the next round needs, and the network's outputs (None: read from disk)."""
 
     record: dict[str, Any]
     selection: Selection | None
     settled: bool
+    outputs: Outputs | None = None
 
     @property
     def number(self) -> int:
@@ -71,7 +84,7 @@ def _next_round(run: Run, recorder: Recorder, last: Round, networks: Networks) -
     watch, number = Stopwatch(), last.number + 1
     choice = choose(run, networks, last.selection, run.context(number), watch)
     described = _describe(run, networks, choice, recorder)
-    settled = _settled(last.selection, choice.selection, run.spec.group(Loop).settle)
+    settled = _settled(run, last.selection, choice.selection)
     return _train(run, recorder, watch, Round({"round": number, "selection": described}, choice.selection, settled))
 
 
@@ -81,22 +94,28 @@ def _train(run: Run, recorder: Recorder, watch: Stopwatch, begun: Round) -> tupl
         is_last = begun.settled or begun.number == run.rounds
         networks = train_networks(run, begun.selection, begun.number, last=is_last)
     with watch.time("evaluate"):
-        tested = recorder.test(run.pool(networks.main, run.data.test.tensor).logits())
+        logits = run.pool(networks.main, run.data.test.tensor).logits()
+        tested = recorder.test(logits)
     record = {**begun.record, "test": tested, "seconds": watch.seconds, "work": dict(networks.work)}
-    return Round(record, begun.selection, begun.settled), networks
+    outputs = Outputs(logits, lambda: run.pool(networks.main, run.data.pool).logits())
+    return Round(record, begun.selection, begun.settled, outputs), networks
 
 
-def _settled(before: Selection | None, now: Selection, tolerance: float) -> bool:
-    """Whether the number of selected pseudo-labels has converged."""
-    return before is not None and abs(now.count - before.count) <= tolerance * before.count
+def _settled(run: Run, before: Selection | None, now: Selection) -> bool:
+    """Whether the selection has converged, and the loop may end early."""
+    tolerance = run.spec.group(Loop).settle
+    return before is not None and tolerance is not None and share_changed(before, now) <= tolerance
 
 
 def _describe(run: Run, networks: Networks, choice: Choice, recorder: Recorder) -> dict[str, Any]:
     """The record of a choice of pseudo-labels. ``networks`` made the choice, before new ones take their place."""
     described = recorder.selection(choice.estimate, choice.labels, choice.selection)
+    described["precision_at"] = recorder.precision_at(choice.labels, choice.score)
     if choice.calibrated is not None and choice.sets is not None and choice.test_sets is not None:
         described |= recorder.sets(choice.sets, choice.test_sets, choice.calibration_points)
         described["calibrated"] = dict(choice.calibrated.numbers)
+    elif choice.calibration_points:
+        described["calibration_points"] = choice.calibration_points
     if choice.scaling is not None:
         described["scaling"] = dict(choice.scaling.numbers)
         scaled = run.pool(networks.main, run.data.test.tensor).scaled(choice.scaling)

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from pseudobench.base.hashing import key_of
 from pseudobench.contracts.values import Selection
 from pseudobench.rounds.algorithm import Round
-from pseudobench.rounds.cache_keys import run_code
+from pseudobench.rounds.cache_keys import run_key
 from pseudobench.storage.cache import Cache
 from pseudobench.storage.cache_files import Kept
 
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec
-    from pseudobench.registry.components import Registry
+
+#: The parts of a record that rounds add to.
+_PARTS = ("rounds", "predictions", "scores", "logits")
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """An interrupted attempt: the parts of its record, and its last round."""
+
+    record: dict[str, Any]
+    last: Round
+
+
+#: The tensors of a selection, by name.
+_SELECTION = tuple(each.name for each in fields(Selection))
 
 
 @dataclass(frozen=True)
@@ -25,18 +39,19 @@ class Bookmark:
     key: str
 
     @classmethod
-    def of(cls, cache: Cache, spec: RunSpec, registry: Registry, split: str) -> Bookmark:
+    def of(cls, cache: Cache, spec: RunSpec, split: str) -> Bookmark:
         """The bookmark of a run with this spec and this split's digest."""
-        return cls(cache, key_of({"run": spec.run_id, "split": split, "code": run_code(registry, spec)}))
+        return cls(cache, run_key(spec, split))
 
-    def keep(self, rounds: list[dict[str, Any]], last: Round) -> None:
-        """Keep the records of all rounds so far and what the next round needs."""
-        chosen = last.selection
-        masks = {} if chosen is None else {"positive": chosen.positive, "negative": chosen.negative}
-        self.cache.store("runs", self.key, masks, {"rounds": rounds, "settled": last.settled})
+    def keep(self, record: Mapping[str, Any], last: Round) -> None:
+        """Keep the record so far and what the next round needs."""
+        parts = {} if last.selection is None else {part: getattr(last.selection, part) for part in _SELECTION}
+        kept = {name: tensor for name, tensor in parts.items() if tensor is not None}
+        note = {"record": {part: record[part] for part in _PARTS if part in record}, "settled": last.settled}
+        self.cache.store("runs", self.key, kept, note)
 
-    def find(self) -> tuple[list[dict[str, Any]], Round] | None:
-        """The records of an interrupted attempt's rounds, and the last round; None if there is none."""
+    def find(self) -> Interrupted | None:
+        """The interrupted attempt, if there is one."""
         return self.cache.load("runs", self.key, _read)
 
     def remove(self) -> None:
@@ -44,8 +59,7 @@ class Bookmark:
         self.cache.discard("runs", self.key)
 
 
-def _read(kept: Kept) -> tuple[list[dict[str, Any]], Round]:
-    masks = kept.tensors
-    selection = Selection(masks["positive"], masks["negative"]) if masks else None
-    rounds = list(kept.note["rounds"])
-    return rounds, Round(rounds[-1], selection, bool(kept.note["settled"]))
+def _read(kept: Kept) -> Interrupted:
+    selection = Selection(**kept.tensors) if kept.tensors else None
+    record = dict(kept.note["record"])
+    return Interrupted(record, Round(record["rounds"][-1], selection, bool(kept.note["settled"])))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from pseudobench.contracts.datasets import MULTI
-from pseudobench.contracts.protocols import Fold
+from pseudobench.contracts.pools import Fold
 from pseudobench.contracts.values import Selection
 from pseudobench.learning.pool import NetworkPool
 from pseudobench.rounds.round_networks import Networks

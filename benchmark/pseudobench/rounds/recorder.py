@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from pseudobench.contracts.predictions import Predictions
 from pseudobench.errors import RunError
 from pseudobench.maths import metrics
 from pseudobench.maths.selection import argmax_mask
@@ -45,6 +46,29 @@ class Recorder:
             "ece": metrics.expected_calibration_error(bins),
             "reliability": bins,
         }
+
+    def predictions(self, logits: Tensor) -> Predictions:
+        """The answers that ``logits [N, C]`` of the test samples give, and which of them are right."""
+        if self.test_labels.ndim == 2:
+            probs = logits.sigmoid()
+            chosen = probs >= 0.5
+            correct = (chosen == self.test_labels).all(1)
+            return Predictions(chosen.numpy(), probs.numpy(), correct.numpy())
+        probability, predicted = logits.softmax(1).max(1)
+        return Predictions(predicted.numpy(), probability.numpy(), (predicted == self.test_labels).numpy())
+
+    def precision_at(self, labels: PseudoLabels, score: Tensor) -> list[float | None]:
+        """Share of right labels among the first 10 %, 20 %, ..., 100 % of the pool by ``score [N]``, highest first.
+
+        A label is right if it names a true class and nothing else. Samples without a label come last; None where a
+        share reaches beyond the labeled samples.
+        """
+        truth, named = self._truth(self.pool_labels), labels.target.any(1)
+        right = named & ~(labels.target & ~truth).any(1)
+        order = score.masked_fill(~named, -torch.inf).argsort(descending=True, stable=True)
+        hits = right[order].double().cumsum(0)
+        counts = [round(tenth * len(order) / 10) for tenth in range(1, 11)]
+        return [float(hits[n - 1] / n) if 0 < n <= int(named.sum()) else None for n in counts]
 
     def selection(self, estimate: Estimate, labels: PseudoLabels, selection: Selection) -> dict[str, Any]:
         """Counts of the selected pseudo-labels, and the shares of them that are right."""

@@ -16,7 +16,8 @@ from pseudobench.contracts.settings import Recipe
 from pseudobench.contracts.values import Selection
 from pseudobench.learning.augmentation import augmentation
 from pseudobench.learning.networks import make_network
-from pseudobench.learning.training_loop import TrainingSet, fit
+from pseudobench.learning.training_loop import fit
+from pseudobench.learning.training_set import TrainingSet
 from pseudobench.rounds.cache_keys import network_key
 from pseudobench.rounds.run import Run
 from pseudobench.storage.cache import Checkpoint
@@ -79,12 +80,12 @@ class _Training:
         """The network, and the seconds saved if it came from the cache."""
         run = self.run
         seeds = (self._seed("network"), self._seed("fit"))
-        network = make_network(run.registry, run.network, seed=seeds[0], device=run.device)
+        network = make_network(run.registry, run.network_of(self.round), seed=seeds[0], device=run.device)
         data = training_set(run, selection, held)
         if run.cache is None:
             self._fit(network, data, seeds[1], None)
             return network, None
-        key = network_key(run, data, seeds)
+        key = network_key(run, self.round, data, seeds)
         with run.cache.lock("networks", key):
             saved = run.cache.load("networks", key, lambda kept: _restore(network, kept))
             if saved is not None:
@@ -110,6 +111,7 @@ class _Training:
             self.run.normalize,
             augment=augmentation(recipe.augment, self.run.data.flip),
             seed=seed,
+            lesson=self.run.lesson(self.round),
             on_epoch=lambda epoch: self._report(epoch + 1),
             checkpoint=checkpoint,
         )
@@ -133,18 +135,25 @@ def _restore(network: nn.Module, kept: Kept) -> float:
 def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = ()) -> TrainingSet:
     """The labeled samples but those ``held`` out, and the pool's samples that have a selected pseudo-label.
 
-    Where a sample can have several classes, those that a labeled one does not have are its negatives.
+    Where a sample can have several classes, those that a labeled one does not have are its negatives. Beside selected
+    samples with weights or soft labels, labeled ones have weight 1 and hard labels.
     """
     labeled = sorted(set(run.data.split.labeled) - set(held))
     rows, known = torch.tensor(labeled), run.data.labels_of(labeled)
     positive = known if run.data.task == MULTI else one_hot(known, run.data.classes)
     negative = ~positive if run.data.task == MULTI else torch.zeros_like(positive)
+    pool = torch.tensor(run.data.split.unlabeled, dtype=torch.int64)
+    weight = target = None
     if selection is not None:
         used = (selection.positive | selection.negative).any(1)
-        rows = torch.cat([rows, torch.tensor(run.data.split.unlabeled)[used]])
+        if selection.weight is not None:
+            weight = torch.cat([torch.ones(len(rows)), selection.weight[used].float()])
+        if selection.target is not None:
+            target = torch.cat([positive.float(), selection.target[used].float()])
+        rows = torch.cat([rows, pool[used]])
         positive = torch.cat([positive, selection.positive[used]])
         negative = torch.cat([negative, selection.negative[used]])
-    return TrainingSet(run.data.train.tensor, rows, positive, negative, run.data.task)
+    return TrainingSet(run.data.train.tensor, rows, positive, negative, run.data.task, weight, target, pool)
 
 
 def one_hot(labels: torch.Tensor, classes: int) -> torch.Tensor:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,14 @@ from pseudobench.contracts.events import Progress
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.contracts.settings import Calibration, Loop
 from pseudobench.contracts.values import Context
+from pseudobench.errors import RunError
 from pseudobench.experiments.splits import make_folds
 from pseudobench.learning.augmentation import augmentation
+from pseudobench.learning.lessons import DEFAULT, Lesson
 from pseudobench.learning.networks import NetworkSpec, input_moments, network_spec
 from pseudobench.learning.pool import NetworkPool, Normalizer
 from pseudobench.registry.components import Registry
+from pseudobench.rounds.blame import blame
 from pseudobench.storage.cache import Cache
 
 if TYPE_CHECKING:
@@ -46,6 +49,21 @@ class Run:
         """What the stages of a round may know besides their inputs."""
         return Context(self.spec.seed, round_, self.rounds, self.data.classes, self.data.task)
 
+    def network_of(self, round_: int) -> NetworkSpec:
+        """The network that a round makes."""
+        backbones = self.spec.backbones
+        return replace(self.network, backbone=backbones[min(round_, len(backbones) - 1)])
+
+    def lesson(self, round_: int) -> Lesson:
+        """How the networks of a round learn."""
+        objective = self.component("objective")
+        if objective is None:
+            return DEFAULT
+        made = Lesson(objective, self.context(round_), self.data.flip, partial(blame, self, "objective"))
+        if self.data.train.are_vectors and made.needs_images:
+            raise RunError(f"objective {objective.name!r} augments images, and these samples are vectors")
+        return made
+
     def component(self, stage: str) -> Any:
         """The component that does a stage; None where the method has no such stage."""
         return self.registry.stage_of_run(self.spec, stage)
@@ -67,7 +85,7 @@ class Run:
 
     @cached_property
     def network(self) -> NetworkSpec:
-        """The network that each round makes anew."""
+        """The network that each round makes anew, unless ``loop.backbones`` names others."""
         return network_spec(self.spec, self.data.train, self.data.classes, self.weights_file)
 
     @cached_property

@@ -21,7 +21,8 @@ from safetensors import SafetensorError
 
 from pseudobench.base.paths import instead_of_file, is_remote
 from pseudobench.errors import BenchWarning, one_line
-from pseudobench.storage.cache_files import Kept, read_entry, set_aside, write_entry
+from pseudobench.storage.cache_files import Kept as Kept  # noqa: PLC0414 - an entry, for whoever reads one
+from pseudobench.storage.cache_files import read_entry, set_aside, write_entry
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -45,6 +45,7 @@ class Spec(Struct, forbid_unknown_fields=True):
     evaluates_on: Name
     settings: dict[Name, dict[Name, Setting]]
     overrides: dict[Name, Setting]
+    sources: dict[Name, Text] = {}
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**64:  # beyond the bounds that msgspec can state
@@ -131,6 +132,7 @@ class Selection(Struct):
     unlabeled: Count | None = None
     not_argmax: Count | None = None
     argmax_accuracy: Share | None = None
+    precision_at: list[Share | None] | None = None
     calibration_points: Count | None = None
     tau: Number | None = None
     tau_is_infinite: bool | None = None
@@ -165,6 +167,13 @@ class Round(Struct):
     work: Work | UnsetType = UNSET
 
 
+class File(Struct):
+    """A file beside the record."""
+
+    file: Annotated[str, Meta(pattern=r"^[^/\\\x00-\x1f.][^/\\\x00-\x1f]{0,254}$")]
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+
+
 class Record(Struct):
     """A run record. Its id names files: it is no path."""
 
@@ -183,6 +192,9 @@ class Record(Struct):
     started: Text = ""
     finished: Text | None = None
     resumed_after: Count | None = None
+    predictions: File | None = None
+    logits: File | None = None
+    scores: dict[Name, Number | None] = {}
 
     def __post_init__(self) -> None:
         if self.status == "failed" and self.error is None:

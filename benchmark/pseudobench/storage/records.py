@@ -19,7 +19,7 @@ from pseudobench.base.text import in_texts, without_surrogates
 from pseudobench.errors import BenchError, BenchWarning
 from pseudobench.storage.record_schema import FORMAT, KIND, UnknownFormatError, decode
 
-__all__ = ["FORMAT", "KIND", "Store", "read_record", "records_of", "without_times"]
+__all__ = ["FORMAT", "KIND", "Store", "read_record", "record_files", "records_of", "without_times"]
 
 #: Bytes of the largest file that is read: a thousand times an ordinary record.
 _LARGEST = 64_000_000
@@ -79,6 +79,10 @@ class Store:
         with self.claim(run_id, wait=False) as free:
             return not free
 
+    def run_ids(self) -> list[str]:
+        """The ids of the records directly in the folder."""
+        return sorted(path.stem for path in self.folder.glob("*.json"))
+
     def path(self, run_id: str) -> Path:
         """Where a run's record is."""
         return self.folder / f"{run_id}.json"
@@ -135,7 +139,12 @@ class Store:
 
 
 def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
-    """Every record of several folders. Files that are no valid record are warned of, each in a line, and left out.
+    """Every record of several folders."""
+    return (record for _, record in record_files(stores))
+
+
+def record_files(stores: Iterable[Store]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every record of several folders with its file. Files that are no valid record are warned of, and left out.
 
     A file below two of the folders counts once. Of two files of one run the first is taken, in the order of the
     folders and then of paths, whatever their times say: the same command always shows the same numbers.
@@ -157,7 +166,7 @@ def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
                 continue
             first = seen.setdefault(record["run_id"], path)
             if first is path:
-                yield record
+                yield path, record
             else:
                 _warn(f"{first} and {path} are the same run; the first is taken: move one of them away")
 

@@ -6,17 +6,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from pseudobench.contracts.datasets import MULTI, SINGLE
 from pseudobench.contracts.kinds import KINDS, Kind, kind_named
 from pseudobench.contracts.parameters import parameters
+from pseudobench.contracts.values import Selection
 from pseudobench.errors import PluginError, one_line
 from pseudobench.registry.checks import check_component
 from pseudobench.testing.fakes import FakePool, fake_context
+from pseudobench.testing.objectives import trials
+from pseudobench.testing.offers import offers
 from pseudobench.testing.stages import Inputs, outcome, tensors
+
+if TYPE_CHECKING:
+    from pseudobench.registry.components import Registry
 
 #: Samples and classes of the pool that a stage's time is taken on.
 _LARGE = (10_000, 100)
@@ -45,8 +51,13 @@ class Check:
         return self.name
 
 
-def kind_of(component: type) -> Kind:
-    """The kind of a component class, by the method that makes it one."""
+def kind_of(component: Any) -> Kind:
+    """The kind of a component: by the type of a value, or by the method that makes a class one."""
+    for kind in KINDS:
+        if kind.value is not None and isinstance(component, kind.value):
+            return kind
+    if not isinstance(component, type):
+        raise PluginError(f"{component!r} is no component: neither a class nor a value such as Method")
     verbs = {kind.verb: kind for kind in KINDS if kind.verb}
     for verb, kind in verbs.items():
         if hasattr(component, verb):
@@ -54,20 +65,28 @@ def kind_of(component: type) -> Kind:
     raise PluginError(f"{component.__name__} is no component: it has none of the methods {', '.join(verbs)}")
 
 
-def contract(component: type, kind: str | None = None, **settings: Any) -> list[Check]:
-    """Every check for a component class, with its default parameters but for ``settings``."""
+def contract(
+    component: Any, kind: str | None = None, *, registry: Registry | None = None, **settings: Any
+) -> list[Check]:
+    """Every check for a component: a class, with its default parameters but for ``settings``, or a value.
+
+    Methods are resolved if there is a ``registry`` with their components.
+    """
     of = kind_of(component) if kind is None else kind_named(kind)
-    checks = [
-        Check("is a component", lambda: check_component(of, component)),
-        Check("has sound defaults", lambda: _defaults(component)),
-    ]
+    checks = [Check("is a component", lambda: check_component(of, component))]
+    if of.value is not None:
+        return checks + [Check(name, run) for name, run in offers(component, registry).items()]
+    checks.append(Check("has sound defaults", lambda: _defaults(component)))
     if of.stage is None:
         return checks
-    stage = _Stage(of, partial(component, **settings))
+    make, tasks = partial(component, **settings), getattr(component, "tasks", ())
+    if of.stage == "objective":
+        return checks + [Check(name, run) for name, run in trials(make, tasks).items()]
+    stage = _Stage(of, make)
     checks += [Check(f"works on {name}", partial(stage.works, pool)) for name, pool in pools().items()]
-    if of.stage == "sets":
+    if of.stage == "sets" or hasattr(component, "needs_calibration"):
         checks.append(Check("works with several folds", lambda: stage.works(FakePool(), folds=3)))
-    if MULTI in getattr(component, "tasks", ()):
+    if MULTI in tasks:
         checks += [
             Check(f"works on {name}, multi-label", partial(stage.works, pool, task=MULTI))
             for name, pool in pools().items()
@@ -114,13 +133,16 @@ class _Stage:
 
     def works(self, pool: FakePool, folds: int = 1, task: str = SINGLE) -> None:
         inputs = Inputs.of(pool, folds, task)
-        found = outcome(self.kind.stage, self.make(), inputs, fake_context(inputs.classes, task=task))
-        wanted = self.kind.result or torch.Tensor
-        if not isinstance(found, wanted):
-            raise PluginError(f"it returns {type(found).__name__}, and should return {wanted.__name__}")
+        found: Any = outcome(self.kind.stage, self.make(), inputs, fake_context(inputs.classes, task=task))
+        wanted: type = self.kind.result or torch.Tensor
+        returned: type = type(found)
+        if returned is not wanted:
+            raise PluginError(f"it returns {returned.__name__}, and should return {wanted.__name__} itself")
+        if tuple(found.shape) != (len(pool), inputs.classes):
+            raise PluginError(f"it returns a shape of {list(found.shape)} for {[len(pool), inputs.classes]}")
+        if isinstance(found, Selection):
+            found.check_target(task)
         for tensor in tensors(found):
-            if tuple(tensor.shape) != (len(pool), inputs.classes):
-                raise PluginError(f"it returns a shape of {list(tensor.shape)} for {[len(pool), inputs.classes]}")
             if tensor.device != pool.logits().device:
                 raise PluginError(f"it returns a tensor on {tensor.device}, and was given {pool.logits().device}")
             if tensor.dtype.is_floating_point and not bool(tensor.isfinite().all()):

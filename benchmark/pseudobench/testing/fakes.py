@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from pseudobench.contracts.datasets import MULTI, SINGLE, Dataset
-from pseudobench.contracts.protocols import Fold
+from pseudobench.contracts.pools import Fold
 from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels
 from pseudobench.errors import PluginError
 
@@ -34,7 +34,7 @@ class FakePool:
             raise AttributeError(name)
         raise PluginError(
             f"a pool has no {name!r}: it gives len(), logits(), samples(passes, seed), views(count, seed), members(), "
-            "and no labels"
+            "features(), and no labels"
         )
 
     def logits(self) -> Tensor:
@@ -50,6 +50,11 @@ class FakePool:
     def views(self, count: int, seed: int) -> Iterator[Tensor]:
         """As `samples`, with other noise."""
         return self.samples(count, seed + 1)
+
+    def features(self) -> Tensor:
+        """Eight numbers for each sample that follow from its logits, ``float32 [N, 8]``."""
+        mixed = torch.randn(self._logits.shape[1], 8, generator=torch.Generator().manual_seed(0))
+        return self._logits @ mixed.to(self._logits)
 
     def members(self) -> list[FakePool]:
         """This pool, and others whose networks say something a little different."""

@@ -10,7 +10,7 @@ from pseudobench.testing import fakes
 
 if TYPE_CHECKING:
     from pseudobench.contracts.datasets import Dataset
-    from pseudobench.contracts.protocols import Fold
+    from pseudobench.contracts.pools import Fold
     from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from pseudobench.contracts.datasets import SINGLE
+from pseudobench.contracts.protocols import needs_calibration
 from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels
 from pseudobench.testing.fakes import FakePool, fake_estimate, fake_folds, fake_labels, fake_sets
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from pseudobench.contracts.protocols import Fold
+    from pseudobench.contracts.pools import Fold
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Inputs:
 
 def outcome(stage: str | None, component: Any, inputs: Inputs, context: Context) -> Any:
     """The answer of a component to these inputs."""
+    if needs_calibration(component):
+        context = replace(context, calibration=inputs.folds)
     sets = inputs.sets if getattr(component, "needs_sets", False) else None
     if stage == "scaling":
         points = inputs.folds[0]

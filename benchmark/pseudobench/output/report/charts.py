@@ -1,4 +1,4 @@
-"""Charts: pure functions from tidy tables (`measures`) to Altair."""
+"""Charts: pure functions from the tidy tables of `measures` to Altair. A series is one row of a results table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 
 def results(means: pd.DataFrame, runs: pd.DataFrame, names: Sequence[str], measure: str, theme: Theme) -> Chart:
-    """A row for each series: every run faint, the mean with its interval."""
+    """One row per series: a faint dot for every run, the mean with its interval."""
     scale = alt.Scale(zero=False)
     base, row, colour = _base(means, names), _rows(names), _colour(names, theme, None)
     dots = _base(runs, names).mark_point(filled=True, size=22, opacity=0.35)
@@ -35,9 +35,9 @@ def results(means: pd.DataFrame, runs: pd.DataFrame, names: Sequence[str], measu
 
 
 def rounds(means: pd.DataFrame, names: Sequence[str], measure: str, theme: Theme) -> Chart:
-    """A line for each series with intervals, side by side where they would cover each other."""
-    places = {name: place for place, name in enumerate(names)}
-    beside = (means["series"].map(places) - (len(names) - 1) / 2) * 0.5 / max(len(names), 6)
+    """One line per series over the rounds, with intervals; series are shifted sideways so that none hides another."""
+    positions = {name: position for position, name in enumerate(names)}
+    beside = (means["series"].map(positions) - (len(names) - 1) / 2) * 0.5 / max(len(names), 6)
     base = _base(means.assign(x=means["round"] + beside), names)
     last = int(means["round"].max())
     x = alt.X(
@@ -56,7 +56,7 @@ def rounds(means: pd.DataFrame, names: Sequence[str], measure: str, theme: Theme
 
 
 def selections(means: pd.DataFrame, runs: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
-    """Precision against how much of the pool was selected: every run faint, means with both intervals."""
+    """Precision against the share of the pool selected: a faint mark for every run, means with both intervals."""
     ticks = alt.Axis(values=[0, 25, 50, 75, 100])
     x = alt.X("selected:Q", title="pool selected, %", scale=alt.Scale(domain=[0, 100]), axis=ticks)
     y = alt.Y("precision:Q", title="of these labels right, %", scale=alt.Scale(zero=False))
@@ -72,7 +72,7 @@ def selections(means: pd.DataFrame, runs: pd.DataFrame, names: Sequence[str], th
 
 
 def coverage(means: pd.DataFrame, names: Sequence[str], covered: str, theme: Theme) -> Chart:
-    """A row for each series with sets: coverage of pool and test images, and a dashed line at the nominal level."""
+    """One row per series with sets: coverage of pool and test images, and a dashed line at the nominal level."""
     shown = [name for name in names if name in set(means["series"])]
     base = _base(_within(means, "low", "high"), names)
     row, scale = _rows(shown), _around(means)
@@ -96,7 +96,7 @@ def coverage(means: pd.DataFrame, names: Sequence[str], covered: str, theme: The
 
 
 def sizes(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
-    """A histogram for each series with sets."""
+    """One histogram of set sizes per series with sets."""
     shown = [name for name in names if name in set(means["series"])]
     largest = int(means["size"].max())
     x = alt.X(
@@ -113,7 +113,7 @@ def sizes(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
 
 
 def reliability(bins: pd.DataFrame, names: Sequence[str], right: str, theme: Theme) -> Chart:
-    """Accuracy against confidence for each series, before and after scaling; the diagonal is perfect."""
+    """Accuracy against confidence, one diagram per series, before and after scaling; the diagonal is perfect."""
     shown = [name for name in names if name in set(bins["series"])]
     domain = alt.Scale(domain=[0, 100])
     ticks = alt.Axis(values=[0, 50, 100])
@@ -136,7 +136,7 @@ def reliability(bins: pd.DataFrame, names: Sequence[str], right: str, theme: The
 
 
 def seconds(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
-    """A row for each stage, on a logarithmic axis: the stages differ by a factor of thousands."""
+    """Seconds, one row per stage, on a logarithmic axis: stages differ by a factor of thousands."""
     positive = means[means["mean"] > 0]
     stages = [stage for stage in STAGES if stage in set(positive["stage"])]
     low, high = (math.log10(end) for end in (positive["mean"].min(), positive["mean"].max()))
@@ -154,7 +154,7 @@ def seconds(means: pd.DataFrame, names: Sequence[str], theme: Theme) -> Chart:
 
 
 def _base(table: pd.DataFrame, names: Sequence[str]) -> alt.Chart:
-    """A chart of a table whose names of series are broken into lines."""
+    """A chart of ``table``, with the names of series broken into lines."""
     lines = dict(zip(names, _wrapped(names), strict=True))
     return alt.Chart(table.assign(series=table["series"].map(lines)))
 
@@ -165,12 +165,12 @@ def _rows(names: Sequence[str], **options: Any) -> alt.Y:
 
 
 def _height(names: Sequence[str], least: int = 26) -> int:
-    """For a row a series, with room for its name."""
+    """Height in pixels of one row per series, each at least ``least`` high and with room for its name."""
     return len(names) * max(least, *(LINE * (name.count("\n") + 1) + 8 for name in _wrapped(names)))
 
 
 def _colour(names: Sequence[str], theme: Theme, shown: Sequence[str] | None = ()) -> alt.Color:
-    """Colours by series; ``shown`` are those in the legend (None: no legend; empty: all)."""
+    """Colours by series; ``shown`` are the series in the legend (None: no legend; empty: all series)."""
     scale = alt.Scale(domain=_wrapped(names), range=theme.colours(len(names)))
     return alt.Color("series:N", scale=scale, legend=_legend(shown))
 
@@ -187,17 +187,17 @@ def _legend(shown: Sequence[str] | None) -> Any:
 
 
 def _small(chart: Chart, names: Sequence[str], columns: int, width: int, height: int) -> Chart:
-    """The same chart for each series, beside and below each other, with room for their names."""
+    """Small multiples: ``chart`` once per series in ``columns`` columns, wide enough for the names."""
     lines = (line for name in _wrapped(names) for line in name.split("\n"))
     needed = min(7 * max(map(len, lines), default=0), 150)
-    if needed > width + 45:  # the space between them, and what shorter names leave
+    if needed > width + 45:  # names may reach into the gap between charts
         columns, width, height = min(columns, 2), needed, height * needed // width
     facet = alt.Facet("series:N", title=None, sort=_wrapped(names))
     return chart.properties(width=width, height=height).facet(facet, columns=columns)
 
 
 def _around(means: pd.DataFrame) -> alt.Scale:
-    """An axis for coverage that has room around the nominal level, so that a small miss does not look large."""
+    """A scale for coverage with room around the nominal level, so that a small miss does not look large."""
     ends = means[["low", "mean", "high", "nominal"]].stack()
     levels = means["nominal"].dropna()
     low, high = min([ends.min(), *(levels - 3)]), max([ends.max(), *(levels + 3)])
@@ -205,12 +205,12 @@ def _around(means: pd.DataFrame) -> alt.Scale:
 
 
 def _within(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Ends of intervals kept where a share can be; the table beside the figure has them as they are."""
+    """``table`` with the ends of intervals clipped to 0 to 100 %; the numbers beside the figure are not clipped."""
     return table.assign(**{column: table[column].clip(0, 100) for column in columns})
 
 
 def _wrapped(names: Sequence[str]) -> list[str]:
-    """Long names in several lines, broken after a plus sign, a comma or a space."""
+    """Names, long ones in several lines, broken after a plus sign, a comma or a space."""
     wrapped = []
     for name in names:
         lines = [""]

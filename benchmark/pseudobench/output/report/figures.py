@@ -1,4 +1,4 @@
-"""Every figure of a section: what it shows in words, its numbers, and how it is drawn."""
+"""The figures of a report's section: each with its texts, its numbers, and the function that draws it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TITLES = {"accuracy": "Accuracy", "mAP": "Mean average precision"}
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure. ``note`` says how to read it, ``alt`` what it shows to those who do not see it."""
+    """One figure. ``note`` explains how to read it; ``alt`` describes it to readers who can't see it."""
 
     name: str
     title: str
@@ -34,7 +34,7 @@ class Figure:
     draw: Callable[[Theme], charts.Chart]
 
     def render(self, theme: Theme, format_: str, *, aria: bool = True) -> bytes:
-        """The figure as a file: svg (with ``aria`` each mark says its values), pdf or png."""
+        """The content of the figure's file, as svg, pdf or png; with ``aria`` each mark of an svg names its values."""
         with altair.data_transformers.enable("default", max_rows=None):
             drawn = in_texts(_drawable, self.draw(theme).to_dict())
         spec: dict[str, Any] = {**drawn, "config": {**theme.config(), "aria": aria}}
@@ -51,7 +51,7 @@ def _drawable(text: str) -> str:
 
 
 def figures(section: Section) -> list[Figure]:
-    """The figures that the section's runs have numbers for."""
+    """All figures of the section, except those without numbers."""
     made = (make(name, section) for name, make in FIGURES.items())
     return [figure for figure in made if len(figure.data)]
 
@@ -153,7 +153,7 @@ def _seconds(name: str, section: Section) -> Figure:
     )
 
 
-#: By name, in the order of the page, where neighbours are about equally high.
+#: Name to the function that makes it, in the order of the page: neighbours are about equally high.
 FIGURES: dict[str, Callable[[str, Section], Figure]] = {
     "accuracy": _results,
     "map": _results,
@@ -167,7 +167,7 @@ FIGURES: dict[str, Callable[[str, Section], Figure]] = {
 
 
 def _range(table: pd.DataFrame, column: str, label: str = "series", unit: str = " %") -> str:
-    """From the smallest to the largest value, with their names."""
+    """The smallest and the largest value of a column, each with its name, as text."""
     known = table.dropna(subset=[column]).sort_values(column, kind="stable")
     if not len(known):
         return "none"

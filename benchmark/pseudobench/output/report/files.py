@@ -1,4 +1,4 @@
-"""The files that `bench figures` writes: each figure of each section in each format, and the table as a picture."""
+"""The files of `bench figures`: each figure of each section in each format, and the section's table as a picture."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ TABLE = "table"
 
 @dataclass(frozen=True)
 class File:
-    """A file's name and what makes its content."""
+    """A file's name, and the function that makes its content."""
 
     name: str
     make: Callable[[], bytes]
 
 
 def files(found: Sequence[Section], formats: Sequence[str], wanted: Sequence[str] | None = None) -> list[File]:
-    """The files of all sections; of the figures ``wanted`` if they are named."""
+    """The files of all sections: all figures, or the ``wanted`` ones. Contents are made later, by `File.make`."""
     for kind, names, known in (("format", formats, FORMATS), ("figure", wanted or (), (*FIGURES, TABLE))):
         for name in names:
             if name not in known:

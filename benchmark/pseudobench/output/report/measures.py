@@ -1,4 +1,4 @@
-"""What is drawn, as tidy tables: means over seeds with 95 % intervals. Shares are in percent."""
+"""The numbers of the figures, as tidy tables: means over seeds with 95 % intervals. Shares are in percent."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pseudobench.output.report.sections import Series
 
 
 def interval(values: Iterable[float | None], scale: float = 1.0) -> dict[str, float]:
-    """Mean, ends of its 95 % t interval (NaN for one value) and number of values; those that are None are left out."""
+    """Mean, ends of its 95 % t interval (NaN for one value) and number of values; None values are left out."""
     found = mean_of([value * scale for value in values if value is not None])
     return {"mean": found.mean, "low": found.mean - found.half, "high": found.mean + found.half, "n": found.n}
 
 
 def _rows(rows: Iterable[Mapping[str, Any]], *columns: str) -> pd.DataFrame:
-    """Rows that have a value."""
+    """A table of the rows with at least one value (``n`` above 0)."""
     return pd.DataFrame([row for row in rows if row.get("n", 1)], columns=list(columns))
 
 
 def each_run(series: Sequence[Series], **values: Callable[[Record], float | None]) -> pd.DataFrame:
-    """One row per run that has all the values."""
+    """One row per finished run that has all of ``values``."""
     rows = []
     for each in series:
         for record in each.done:
@@ -35,12 +35,12 @@ def each_run(series: Sequence[Series], **values: Callable[[Record], float | None
 
 
 def tested(key: str) -> Callable[[Record], float | None]:
-    """A share that was measured of the last network."""
+    """A reader of one test measure of a run's last network, in percent."""
     return lambda record: _percent(last_round(record).get("test"), key)
 
 
 def chosen(key: str) -> Callable[[Record], float | None]:
-    """A share that the last selection has."""
+    """A reader of one share of a run's last selection, in percent."""
     return lambda record: _percent(last_round(record).get("selection"), key)
 
 
@@ -50,25 +50,31 @@ def _percent(part: Mapping[str, Any] | None, key: str) -> float | None:
 
 
 def results(series: Sequence[Series], key: str) -> pd.DataFrame:
-    """Accuracy of the last networks, or whatever else was measured of them."""
+    """Mean of the test measure ``key`` (accuracy, map) of the last networks, one row per series."""
     rows = ({"series": each.name, **interval(map(tested(key), each.done))} for each in series)
     return _rows(rows, "series", "mean", "low", "high", "n")
 
 
 def rounds(series: Sequence[Series]) -> pd.DataFrame:
-    """Accuracy or mAP after each round. A run that settled keeps its last network: all rounds have the same runs."""
+    """Accuracy or mAP after each round; a run that settled early counts with its last network in later rounds.
+
+    ``trained`` is the number of runs that trained a network in that round.
+    """
     rows = []
     for each in series:
-        curves = [[100.0 * headline(round_)[1] for round_ in record["rounds"]] for record in each.done]
-        for place in range(max(map(len, curves), default=0)):
-            values = [curve[min(place, len(curve) - 1)] for curve in curves if curve]
-            trained = sum(place < len(curve) for curve in curves)
-            rows.append({"series": each.name, "round": place, **interval(values), "trained": trained})
+        curves = [[100.0 * headline(done)[1] for done in record["rounds"]] for record in each.done]
+        for round_ in range(max(map(len, curves), default=0)):
+            values = [curve[min(round_, len(curve) - 1)] for curve in curves if curve]
+            trained = sum(round_ < len(curve) for curve in curves)
+            rows.append({"series": each.name, "round": round_, **interval(values), "trained": trained})
     return _rows(rows, "series", "round", "mean", "low", "high", "n", "trained")
 
 
 def selections(series: Sequence[Series]) -> pd.DataFrame:
-    """How much of the pool was selected and how much of that is right; n is the number of runs that selected any."""
+    """Share of the pool selected, and share of the selected labels that are right, in the last round.
+
+    ``n`` is the number of runs that selected something, ``without any`` the number of runs that did not.
+    """
     rows = []
     for each in series:
         pairs = [(chosen("positive_share")(record), chosen("positive_precision")(record)) for record in each.done]
@@ -95,7 +101,7 @@ def selections(series: Sequence[Series]) -> pd.DataFrame:
 
 
 def coverage(series: Sequence[Series]) -> pd.DataFrame:
-    """Share of sets that hold the true class (where there are several, all), of pool and test images, and 1 - alpha."""
+    """Share of sets that hold all true classes, of pool and of test images, and the nominal level 1 - alpha."""
     rows = []
     for each in series:
         for images, key in (("pool", "coverage"), ("test", "test_coverage")):
@@ -107,14 +113,14 @@ def coverage(series: Sequence[Series]) -> pd.DataFrame:
 
 
 def _nominal(record: Record) -> float | None:
-    """1 - alpha, in percent, of whatever built the sets."""
+    """1 - alpha of the run's set predictor, in percent."""
     spec = record["spec"]
     alpha = (spec["settings"].get(spec["stages"].get("sets")) or {}).get("alpha")
     return None if alpha is None else round(100.0 * (1 - alpha), 6)
 
 
 def sizes(series: Sequence[Series]) -> pd.DataFrame:
-    """Share of the pool's sets that have each size, up to the largest there is."""
+    """Share of the pool's sets of each size, from 0 to the largest that occurs."""
     rows = []
     for each in series:
         counts = [(last_round(record).get("selection") or {}).get("sizes") for record in each.done]
@@ -127,15 +133,16 @@ def sizes(series: Sequence[Series]) -> pd.DataFrame:
 
 
 def reliability(series: Sequence[Series]) -> pd.DataFrame:
-    """Confidence and accuracy on test images of the network that chose last, before and after scaling.
+    """Confidence and accuracy on test images of the network behind the last selection, before and after scaling.
 
-    Bins are pooled over runs; ``n`` is the number of predictions in them. A network that chose nothing is the last one.
+    Bins are pooled over runs; ``n`` is their number of predictions. Runs without a selection count with their last
+    network, before scaling.
     """
     rows = []
     for each in series:
         pairs = [_before_and_after(record) for record in each.done]
-        for place, scaling in enumerate(("before", "after")):
-            bins = [pair[place] for pair in pairs if pair[place]]
+        for index, scaling in enumerate(("before", "after")):
+            bins = [pair[index] for pair in pairs if pair[index]]
             for bin_ in range(max((len(each["count"]) for each in bins), default=0)):
                 counts = [each["count"][bin_] for each in bins]
                 if total := sum(counts):
@@ -148,14 +155,14 @@ def reliability(series: Sequence[Series]) -> pd.DataFrame:
 
 
 def _before_and_after(record: Record) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Reliability of the network that chose in the last round: that of the round before."""
+    """Reliability before and after scaling. The network behind the last selection is that of the round before."""
     taken = record["rounds"]
     before = taken[-2] if len(taken) > 1 else last_round(record)
     after = (last_round(record).get("selection") or {}).get("scaled_test") or {}
     return (before.get("test") or {}).get("reliability") or {}, after.get("reliability") or {}
 
 
-#: The stages of a round as they follow each other, and what of a method has to be there for one to matter.
+#: Stage of a round to the component that it runs, in order; None: every method has the stage.
 STAGES = {
     "fit": None,
     "predict": None,
@@ -169,7 +176,7 @@ STAGES = {
 
 
 def seconds(series: Sequence[Series]) -> pd.DataFrame:
-    """Seconds of each stage, summed over the rounds of a run."""
+    """Seconds of each stage, summed over the rounds of a run; mean over the runs that have the stage."""
     rows = []
     for each in series:
         for stage, needs in STAGES.items():

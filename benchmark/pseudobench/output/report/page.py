@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from pseudobench.analysis.comparisons import compare_records
-from pseudobench.analysis.marks import NEAR
-from pseudobench.analysis.sentences import sentences
+from pseudobench.analysis.comparisons import Side, compare_sides
+from pseudobench.analysis.run_facts import pick_columns
 from pseudobench.analysis.tables import DEFAULT_COLUMNS, Table
 from pseudobench.base.text import visible
 from pseudobench.contracts.run_spec import RunSpec
@@ -22,7 +21,9 @@ from pseudobench.experiments.repeat_commands import Command, commands
 from pseudobench.output.report.figures import Figure, figures
 from pseudobench.output.report.sections import Section
 from pseudobench.output.report.themes import DARK, LIGHT
-from pseudobench.output.text_tables import how_to_read, table_grid
+from pseudobench.output.sentences import sentences
+from pseudobench.output.table_words import how_to_read, shared_words
+from pseudobench.output.text_tables import Shown, number_cells, runs_cell, word_columns, words_of
 
 if TYPE_CHECKING:
     from pseudobench.contracts.columns import Record
@@ -53,7 +54,6 @@ def render_page(found: Sequence[Section], registry: Registry, progress: Progress
     )
     return environment.get_template("page.html").render(
         title="pseudobench report",
-        near=NEAR,
         counts=_counts(records),
         period=_period(records),
         style=Markup(style),
@@ -95,7 +95,7 @@ def _section(section: Section, shown: list[dict[str, Any]], registry: Registry) 
     return {
         "title": section.title,
         "slug": section.slug,
-        "shared": [(key, value) for key, value in table.caption.items() if key not in ("dataset", "labels")],
+        "shared": [(key, value) for key, value in shared_words(table).items() if key not in ("dataset", "labels")],
         "problems": problems(section),
         "alone": max(len(each.done) for each in section.series) == 1,
         "heads": _heads(table),
@@ -110,7 +110,8 @@ def _section(section: Section, shown: list[dict[str, Any]], registry: Registry) 
 
 def _heads(table: Table) -> list[dict[str, Any]]:
     """Headings as rows have them: the method first, how many runs there are, then numbers, the usual ones first."""
-    keys = ["method", *(key for key in table.keys if key != "method")]
+    *words, method = word_columns(table)
+    keys = [method, *words]
     runs = {"name": "runs", "meaning": "runs that are done; below, how many are not", "kind": "number"}
     numbers = [
         {"name": column.name, "meaning": column.description, "kind": _kind(column.name)}
@@ -139,23 +140,20 @@ def problems(section: Section) -> list[tuple[str, str]]:
 
 def _rows(table: Table) -> list[list[dict[str, Any]]]:
     """The cells as `bench table` has them, in the order of the headings, with what they are sorted by."""
-    keys, made = len(table.keys), []
-    for row, shown in zip(table.rows, table_grid(table).rows, strict=True):
-        named = dict(zip(table.keys, row.identity, strict=True))
-        texts = [named.pop("method"), *named.values()]
-        cells: list[dict[str, Any]] = [_cell(text, text, "") for text in texts]
-        cells.append(_cell(shown[-1].text, row.done, "number"))
-        for heading, cell, each in zip(table.headings, row.cells, shown[keys:-1], strict=True):
-            value = _plain(cell.value.mean) if cell else ""
-            cells.append(_cell(each.text, value, _kind(heading.column.name), each.mark))
+    made = []
+    for row, numbers in zip(table.rows, number_cells(table), strict=True):
+        *words, method = words_of(row, table)
+        cells = [_cell(each, each.main, "") for each in (method, *words)]
+        cells.append(_cell(runs_cell(row), row.done, "number"))
+        for heading, cell, shown in zip(table.headings, row.cells, numbers, strict=True):
+            cells.append(_cell(shown, _plain(cell.value.mean) if cell else "", _kind(heading.column.name)))
         made.append(cells)
     return made
 
 
-def _cell(text: str, value: Any, kind: str, mark: str = "") -> dict[str, Any]:
-    """Of numbers, what stands behind the mean goes below it."""
-    parts = re.split(r" (?=[±(+])", text) if kind else [text]
-    return {"text": parts[0], "below": parts[1:], "value": value, "kind": kind, "mark": mark}
+def _cell(shown: Shown, value: Any, kind: str) -> dict[str, Any]:
+    """Of numbers, the interval and remarks go below the mean."""
+    return {"text": shown.main, "below": shown.below, "value": value, "kind": kind, "mark": shown.mark}
 
 
 def _comparisons(section: Section, registry: Registry) -> dict[str, Any] | None:
@@ -163,12 +161,12 @@ def _comparisons(section: Section, registry: Registry) -> dict[str, Any] | None:
 
     That one is named by the table's order and not by its results, so that the tests mean what they say.
     """
-    budget = section.runs[section.runs["trains on"] == "budget"]
-    first, *others = dict.fromkeys(budget["method"]) or [""]
+    first, *others = dict.fromkeys(each.arm.method for each in section.series if not each.arm.ceiling) or [""]
     if not others:
         return None
+    (column,) = pick_columns(registry, [section.measure])
     try:
-        lines = sentences(compare_records(section.records, [first], section.measure, registry))
+        lines = sentences(compare_sides(section.arms, [Side(first), *map(Side, others)], column))
     except BenchError as error:  # nothing to pair, and why
         lines = [str(error)]
     return {"baseline": first, "measure": section.measure, "lines": lines}

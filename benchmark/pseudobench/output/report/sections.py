@@ -8,37 +8,39 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pseudobench.analysis.arms import Arm, arms_of
-from pseudobench.analysis.dataframe import frame, ordered
+from pseudobench.analysis.filtering import known_methods
+from pseudobench.analysis.run_facts import Place, read_facts
 from pseudobench.analysis.tables import Table, summarize
 from pseudobench.contracts.columns import Record, headline, last_round
 from pseudobench.contracts.datasets import MULTI
 from pseudobench.errors import BenchError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pseudobench.contracts.columns import Column
     from pseudobench.registry.components import Registry
 
-_KEYS = ("dataset", "evaluated on", "labels")
 _LONGEST = 150  # characters of a name that figures have room for
 
 
 @dataclass(frozen=True)
 class Series:
-    """One row of the table: its name in figures, and the records of its runs that are done."""
+    """An arm that is drawn: its name in figures, and the records of its runs that are done."""
 
+    arm: Arm
     name: str
     done: tuple[Record, ...]
 
 
 @dataclass(frozen=True)
 class Section:
-    """The runs of one dataset and label count. ``slug`` begins the names of its files."""
+    """The runs of one dataset and label count. ``slug`` begins the names of its files.
+
+    ``arms`` are all that there are, ``series`` those that are shown.
+    """
 
     title: str
     slug: str
-    runs: pd.DataFrame
+    arms: tuple[Arm, ...]
     records: tuple[Record, ...]
     table: Table
     series: tuple[Series, ...]
@@ -61,55 +63,68 @@ class Section:
         return any(record.get("task") == MULTI for record in self.records)
 
 
-def sections(records: Iterable[Record], registry: Registry, columns: Sequence[Column]) -> list[Section]:
-    """A section for every dataset, kind of evaluation and label count."""
+def sections(
+    records: Iterable[Record], registry: Registry, columns: Sequence[Column], methods: Sequence[str] | None = None
+) -> list[Section]:
+    """A section for every dataset, kind of evaluation and label count; of the ``methods`` named if any are.
+
+    Verdicts are those of all methods, whichever are shown.
+    """
     by_id = {record["run_id"]: record for record in records}
     if not by_id:
         raise BenchError("there are no run records to report on; `bench run` makes some")
-    runs = ordered(frame(by_id.values(), registry), registry)
+    arms = arms_of(read_facts(by_id.values(), registry), registry)
+    wanted = None if methods is None else known_methods(methods, (arm.method for arm in arms))
+    groups: dict[tuple[str, int, str], list[Arm]] = {}
+    for arm in arms:
+        groups.setdefault(arm.place[:3], []).append(arm)
     found: dict[str, Section] = {}
-    for key, group in runs.groupby(list(_KEYS), sort=False):
-        section = _section(tuple(str(part) for part in key), group, by_id, columns)
-        slug, place = section.slug, 2
-        while slug in found:  # two names may differ in nothing that a file name can hold
-            slug, place = f"{section.slug}-{place}", place + 1
-        found[slug] = replace(section, slug=slug)
+    for members in groups.values():
+        if wanted is None or any(arm.method in wanted for arm in members):
+            section = _section(members, by_id, columns, wanted)
+            slug, place = section.slug, 2
+            while slug in found:  # two names may differ in nothing that a file name can hold
+                slug, place = f"{section.slug}-{place}", place + 1
+            found[slug] = replace(section, slug=slug)
     return list(found.values())
 
 
 def _section(
-    key: tuple[str, ...], runs: pd.DataFrame, by_id: Mapping[str, Record], columns: Sequence[Column]
+    arms: Sequence[Arm], by_id: Mapping[str, Record], columns: Sequence[Column], wanted: set[str] | None
 ) -> Section:
-    dataset, evaluated_on, labels = key
-    table = summarize(runs, columns)
-    everyone = set(runs["seed"])
-    series: dict[str, Series] = {}
-    gaps: dict[str, tuple[int, ...]] = {}
-    for arm in arms_of(runs, []):
-        name = _name(arm, table.keys, series)
-        own = [by_id[run_id] for run_id in arm.run_ids]
-        series[name] = Series(name, tuple(record for record in own if record["status"] == "done"))
-        if missing := everyone - {record["spec"]["seed"] for record in own}:
+    table = summarize(arms, columns, wanted)
+    shown = [row.arms[0] for row in table.rows]
+    place = shown[0].place
+    everyone = {run.spec["seed"] for arm in shown for run in arm.runs}
+    series, gaps = [], {}
+    for arm, name in zip(shown, _names(shown), strict=True):
+        series.append(Series(arm, name, tuple(by_id[run.run_id] for run in arm.runs if run.done)))
+        if missing := everyone - {run.spec["seed"] for run in arm.runs}:
             gaps[name] = tuple(sorted(missing))
+    images = "" if place.evaluated_on == "test" else place.evaluated_on
     return Section(
-        title=f"{dataset}, {labels} labels" + ("" if evaluated_on == "test" else f", on {evaluated_on} images"),
-        slug=_slug(dataset, labels, *([] if evaluated_on == "test" else [evaluated_on])),
-        runs=runs,
-        records=tuple(by_id[run_id] for run_id in runs["run_id"]),
+        title=f"{place.dataset}, {place.labels} labels" + (f", on {images} images" if images else ""),
+        slug=_slug(place.dataset, str(place.labels), *([images] if images else [])),
+        arms=tuple(arms),
+        records=tuple(by_id[run_id] for arm in shown for run_id in arm.run_ids),
         table=table,
-        series=tuple(series.values()),
+        series=tuple(series),
         gaps=gaps,
     )
 
 
-def _name(arm: Arm, keys: Sequence[str], taken: Iterable[str]) -> str:
-    """The method, with whatever else tells its row from others."""
-    rest = [arm.identity[key] for key in keys if key != "method" and arm.identity[key] not in ("", "none")]
-    name = arm.identity["method"] + (f" ({', '.join(rest)})" if rest else "")
-    name = name if len(name) <= _LONGEST else name[:_LONGEST] + "…"
-    while name in taken:
-        name += "'"
-    return name
+def _names(arms: Sequence[Arm]) -> list[str]:
+    """The arms' names, with the parts of their places that differ, cut to what figures have room for."""
+    keys = [key for key in Place._fields if len({getattr(arm.place, key) for arm in arms}) > 1]
+    names: list[str] = []
+    for arm in arms:
+        rest = [str(getattr(arm.place, key)) for key in keys]
+        name = arm.name + (f" ({', '.join(rest)})" if rest else "")
+        name = name if len(name) <= _LONGEST else name[:_LONGEST] + "…"
+        while name in names:
+            name += "'"
+        names.append(name)
+    return names
 
 
 def _slug(*parts: str) -> str:

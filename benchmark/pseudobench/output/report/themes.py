@@ -1,4 +1,4 @@
-"""Colours of figures for light and dark pages. Series differ in marker and dash too, not in colour alone."""
+"""Colours, markers and dashes of figures, for light and dark pages. Series never differ by colour alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
-#: These fonts have the same widths. Where none of them is, the padding below has room for a wider one.
+#: The named fonts have equal widths. The padding below leaves room for a wider one where none is installed.
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 4))
@@ -16,9 +16,9 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 4))
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours. ``palette`` is Okabe and Ito's, which colour-blind people can tell apart, with grey for its yellow.
+    """Colours of a page's figures. ``palette`` is Okabe and Ito's, safe for colour-blind readers, with grey for yellow.
 
-    On a dark page it is lighter throughout, and white for black.
+    The palette of the dark page is lighter throughout, with white in place of black.
     """
 
     background: str
@@ -27,7 +27,7 @@ class Theme:
     palette: tuple[str, ...]
 
     def config(self) -> dict[str, Any]:
-        """As Vega-Lite takes it."""
+        """The theme as a configuration of Vega-Lite."""
         text = {"labelColor": self.ink, "titleColor": self.ink, "labelFontSize": 11, "titleFontSize": 12}
         return {
             "background": self.background,
@@ -59,7 +59,7 @@ class Theme:
         }
 
     def colours(self, number: int) -> list[str]:
-        """For so many series, in their order."""
+        """Colours of ``number`` series, in order."""
         return _cycled(self.palette, number)
 
 
@@ -78,14 +78,14 @@ DARK = Theme(
 
 
 def shapes(number: int) -> list[str]:
-    """Markers for so many series."""
+    """Markers of ``number`` series, in order."""
     return _cycled(SHAPES, number)
 
 
 def dashes(number: int) -> list[list[int]]:
-    """Dashes for so many series."""
+    """Dash patterns of ``number`` series, in order."""
     return [list(dash) for dash in _cycled(DASHES, number)]
 
 
 def _cycled(items: Sequence[Item], number: int) -> list[Item]:
-    return [items[place % len(items)] for place in range(number)]
+    return [items[index % len(items)] for index in range(number)]

@@ -1,0 +1,67 @@
+"""Notes on a table: how to read its marks, and what is not the same for all of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pseudobench.analysis.arms import Arm
+from pseudobench.analysis.verdicts import Verdict
+from pseudobench.contracts.parameters import Value
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What a reader must know of a table's marks and runs."""
+
+    marked: bool  # some column has a best tier
+    untested: tuple[int, ...]  # numbers of seeds that were too few for a test
+    several: bool  # rows of several places, each with its own best
+    ceilings: tuple[str, ...]
+    incomplete: tuple[str, ...]  # arms without a value for some seed that others of their place have
+    usual: Mapping[str, Mapping[str, tuple[Value, ...]]]  # by method, settings that a name leaves out
+    revisions: tuple[str, ...]  # of the code, if several
+    processors: tuple[str, ...]  # if several
+    groups: Mapping[str, Mapping[str, Value]]  # in a pivoted table, settings that all rows of a group have
+
+
+def notes_on(arms: Sequence[Arm], verdicts: Sequence[Verdict], groups: Mapping[str, Mapping[str, Value]]) -> Notes:
+    """The notes on a table of these arms, with these verdicts. ``groups`` are settings of groups of columns."""
+    judged = [verdict for verdict in verdicts if sum(bool(arm.values[verdict.column.name]) for arm in verdict.arms) > 1]
+    usual: dict[str, dict[str, tuple[Value, ...]]] = {}
+    for arm in arms:
+        for key, value in arm.usual.items():
+            held = usual.setdefault(arm.method, {})
+            held[key] = tuple(dict.fromkeys((*held.get(key, ()), value)))
+    runs = [run for arm in arms for run in arm.runs]
+    return Notes(
+        marked=any(verdict.best is not None for verdict in judged),
+        untested=tuple(sorted({verdict.most_seeds for verdict in judged if not verdict.tested})),
+        several=len({arm.place for arm in arms}) > 1,
+        ceilings=_unique(arm.name for arm in arms if arm.ceiling),
+        incomplete=_incomplete(arms, judged),
+        usual=usual,
+        revisions=_several(run.revision for run in runs),
+        processors=_several(run.processor for run in runs),
+        groups=groups,
+    )
+
+
+def _incomplete(arms: Sequence[Arm], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """Names of arms without a value for a seed that another arm of their place has, in some column with a verdict."""
+    found = set()
+    for verdict in verdicts:
+        held = [arm.values[verdict.column.name].keys() for arm in verdict.arms]
+        everyone = set().union(*held)
+        found |= {arm.run_ids for arm, seeds in zip(verdict.arms, held, strict=True) if 0 < len(seeds) < len(everyone)}
+    return _unique(arm.name for arm in arms if arm.run_ids in found)
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _several(values: Iterable[str]) -> tuple[str, ...]:
+    """The values, if there is more than one."""
+    found = _unique(value for value in values if value)
+    return found if len(found) > 1 else ()

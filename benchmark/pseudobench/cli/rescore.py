@@ -1,0 +1,41 @@
+"""``bench rescore``."""
+
+from __future__ import annotations
+
+import click
+
+from pseudobench.base.paths import data_folder, results_folder
+from pseudobench.errors import BenchError
+from pseudobench.registry.components import installed
+
+
+@click.command(epilog="\b\nExamples:\n  bench rescore\n  bench rescore results/digits results/cifar10-head")
+@click.argument("results", nargs=-1)
+@click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
+def command(results: tuple[str, ...], data_dir: str | None) -> int:
+    """Compute columns anew from the predictions that runs have kept, below the folders RESULTS.
+
+    These are the columns with a score of their own, a plugin's new ones included. Nothing is trained.
+    """
+    from pseudobench.output import console
+
+    with console.working("reading records"):
+        from pseudobench.execution.scoring import Rescorer, scored_columns
+        from pseudobench.storage.records import Store, record_files
+
+        _, registry = installed()
+        rescorer = Rescorer(registry, data_folder(data_dir))
+        found = list(record_files(Store(results_folder(folder)) for folder in results or (None,)))
+    done = 0
+    problems: dict[str, int] = {}
+    for path, record in console.track(found, "rescoring"):
+        try:
+            Store(path.parent).save(rescorer.rescore(record, path.parent))
+            done += 1
+        except BenchError as error:
+            reason = str(error).replace(str(record["run_id"]), "a run")
+            problems[reason] = problems.get(reason, 0) + 1
+    console.say(f"{done} of {len(found)} runs rescored: {', '.join(scored_columns(registry))}")
+    for reason, count in problems.items():
+        console.warn(f"{count} runs not rescored: {reason}")
+    return int(bool(found) and not done)

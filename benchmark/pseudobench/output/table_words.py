@@ -1,0 +1,92 @@
+"""Words around a table: places, settings, and how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pseudobench.analysis.run_facts import POLICY, plain
+from pseudobench.contracts.parameters import Value
+from pseudobench.maths.significance import LEVEL, SEEDS_NEEDED
+
+if TYPE_CHECKING:
+    from pseudobench.analysis.table_notes import Notes
+    from pseudobench.analysis.tables import Table
+
+_REVISION = 8  # characters of a revision that are shown
+
+
+def key_words(key: str) -> str:
+    """A part of a place as headings have it."""
+    return key.replace("_", " ")
+
+
+def place_words(place: Mapping[str, str | int]) -> list[str]:
+    """The parts of a place with their names."""
+    return [f"{key_words(key)} {value}" for key, value in place.items()]
+
+
+def settings_words(settings: Mapping[str, Value]) -> str:
+    """Settings in a line, ``ups.tau_p=0.8, selector=ups``. This text is never read back."""
+    return ", ".join(f"{'calibration' if key == POLICY else key}={plain(value)}" for key, value in settings.items())
+
+
+def shared_words(table: Table) -> dict[str, str]:
+    """What all rows of a table share: parts of the place, the calibration policy, and other settings."""
+    shared = {key_words(key): str(value) for key, value in table.place.items()}
+    if POLICY in table.settings:
+        shared["calibration"] = plain(table.settings[POLICY])
+    if rest := {key: value for key, value in table.settings.items() if key != POLICY}:
+        # By another name where rows have settings of their own.
+        shared["shared settings" if any(row.settings for row in table.rows) else "settings"] = settings_words(rest)
+    return shared
+
+
+def how_to_read(table: Table, best: str = "Bold") -> str:
+    """What the cells are, and what their marks mean; ``best`` says how the best cells look."""
+    seeds = f"{table.seeds} seed{'s' * (table.seeds != 1)} where not said otherwise" if table.pivoted else "seeds"
+    sentences = [f"mean ± half of the 95 % t interval over {seeds}", *_of_marks(table.notes, best)]
+    sentences += _of_runs(table.notes)
+    return sentences[0] if len(sentences) == 1 else ". ".join(sentences) + "."
+
+
+def _of_marks(notes: Notes, best: str) -> list[str]:
+    said = []
+    if notes.marked:
+        among = " among rows that differ in method and settings alone" if notes.several else ""
+        said.append(
+            f"{best}: the best mean of its column{among}, and every mean that is not found different from it (all "
+            "pairs of rows tested together, paired by seed: sign flips with Westfall and Young's correction at "
+            f"{100 * LEVEL:g} %, and the 95 % interval of the difference)"
+        )
+    if notes.untested:
+        counts = ", ".join(f"{seeds} of {SEEDS_NEEDED}" for seeds in notes.untested)
+        said.append(f"Nothing is marked where seeds are too few for a test ({counts} needed)")
+    if notes.marked or notes.untested:
+        said += [f"{name} has all labels and is not compared" for name in notes.ceilings]
+    if notes.incomplete and notes.marked:
+        names = ", ".join(notes.incomplete)
+        said.append(
+            f"Without a value for some seeds, compared on those that both have if {SEEDS_NEEDED} or more: {names}"
+        )
+    return said
+
+
+def _of_runs(notes: Notes) -> list[str]:
+    said = []
+    if notes.usual:
+        usual = "; ".join(f"{method} {_usual_words(settings)}" for method, settings in notes.usual.items())
+        said.append(f"Where a name says nothing else: {usual}")
+    if notes.revisions:
+        names = ", ".join(revision[:_REVISION] for revision in notes.revisions)
+        said.append(f"Made by {len(notes.revisions)} revisions of the code ({names})")
+    if notes.processors:
+        said.append(f"Run on {len(notes.processors)} kinds of processor ({', '.join(notes.processors)})")
+    return [*said, *(f"{group}: {settings_words(settings)}" for group, settings in notes.groups.items())]
+
+
+def _usual_words(settings: Mapping[str, tuple[Value, ...]]) -> str:
+    return ", ".join(
+        f"{'calibration' if key == POLICY else key}={' or '.join(map(plain, values))}"
+        for key, values in settings.items()
+    )

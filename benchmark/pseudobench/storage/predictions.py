@@ -1,0 +1,76 @@
+"""Predictions beside a run's record: a compressed file, some 20 kB for 10,000 test samples."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pseudobench.base.paths import write_atomically
+from pseudobench.contracts.predictions import Predictions
+from pseudobench.errors import BenchError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def save_predictions(folder: Path, run_id: str, found: Predictions) -> dict[str, str]:
+    """Write a run's predictions beside its record; returns the part of the record that says where they are."""
+    import numpy as np
+
+    multi = found.predicted.ndim == 2
+    small = np.packbits(found.predicted, axis=1) if multi else found.predicted.astype(_smallest(found.predicted))
+    return _save(
+        folder / f"{run_id}.predictions.npz",
+        predicted=small,
+        probability=found.probability.astype(np.float16),
+        correct=np.packbits(found.correct),
+    )
+
+
+def _smallest(classes: np.ndarray) -> type[np.generic]:
+    import numpy as np
+
+    return np.uint8 if classes.max(initial=0) < 256 else np.uint16 if classes.max(initial=0) < 65536 else np.uint32
+
+
+def save_logits(folder: Path, run_id: str, **logits: Any) -> dict[str, str]:
+    """Write whole logits, ``test`` and ``pool`` ``float32 [N, C]``, beside a run's record."""
+    return _save(folder / f"{run_id}.logits.npz", **logits)
+
+
+def _save(path: Path, **arrays: Any) -> dict[str, str]:
+    import numpy as np
+
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    write_atomically(path, content.getvalue())
+    return {"file": path.name, "sha256": hashlib.sha256(content.getvalue()).hexdigest()}
+
+
+def load_predictions(folder: Path, said: dict[str, str]) -> Predictions:
+    """The predictions that a record in ``folder`` says it has; raises if they are not those."""
+    import numpy as np
+
+    path = folder / Path(said["file"]).name
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BenchError(f"can't read {path}: {error.strerror}") from None
+    if hashlib.sha256(content).hexdigest() != said["sha256"]:
+        raise BenchError(f"{path} is not what its record says; run again with --force")
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as held:
+            predicted, probability, correct = (held[name] for name in ("predicted", "probability", "correct"))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        raise BenchError(f"{path} holds no predictions; run again with --force") from None
+    count = len(probability)
+    if probability.ndim == 2:
+        predicted = np.unpackbits(predicted, axis=1, count=probability.shape[1]).astype(bool)
+    return Predictions(
+        predicted if probability.ndim == 2 else predicted.astype(np.int64),
+        probability.astype(np.float32),
+        np.unpackbits(correct, count=count).astype(bool),
+    )

@@ -8,16 +8,13 @@ import traceback
 import warnings
 from pathlib import Path
 
-from fuzz.calling import bench, limited
+from fuzz.calling import CONTROL, bench, limited
 from fuzz.mutations import bases, mutated
-from pseudobench import BenchError, BenchWarning, load_results
-from pseudobench.analysis.dataframe import pick_columns
+from pseudobench import BenchError, BenchWarning, load_results, load_rounds
+from pseudobench.analysis.run_facts import pick_columns
 from pseudobench.analysis.tables import DEFAULT_COLUMNS
 from pseudobench.cli.show import describe, row
-from pseudobench.contracts.run_spec import RunSpec
-from pseudobench.experiments.repeat_commands import commands
-from pseudobench.output.report.figures import figures
-from pseudobench.output.report.page import problems
+from pseudobench.output.report.page import render_page
 from pseudobench.output.report.sections import sections
 from pseudobench.registry.components import installed
 from pseudobench.storage.records import Store
@@ -32,6 +29,7 @@ def commands_for(draw, number):
         ("table", "runs", "--format", formats[0]),
         ("table", "runs", "--pivot", "--format", formats[1]),
         ("table", "runs", "--runs", "--format", formats[2]),
+        ("table", "runs", "--ranks", "--format", formats[0]),
         ("table", "runs", "--where", draw.choice(("status=done", "seed=0", "recipe.lr=0.1", "selector=ups"))),
         ("compare", draw.choice(("supervised", "pl", "ups-raps:seed=0")), "--results", "runs", "--format", formats[1]),
         ("status", "--results", "runs"),
@@ -39,16 +37,14 @@ def commands_for(draw, number):
 
 
 def report(folder):
-    """What a report and figures are made of, without drawing."""
+    """The page of a report and the numbers of its figures, without drawing."""
     registry = installed()[1]
     try:
         found = sections(Store(folder).records(), registry, pick_columns(registry, DEFAULT_COLUMNS))
     except BenchError:
         return
-    for section in found:
-        problems(section)
-        figures(section)
-        commands((RunSpec.from_json(record["spec"]) for record in section.records), registry)
+    page = render_page(found, registry, lambda _figures: ())
+    assert not CONTROL & set(page)
 
 
 def show(folder):
@@ -73,11 +69,11 @@ def check(draw, number, count):
     for words in (*commands_for(draw, number), *(("show", f"x{place}", "--results", "runs") for place in range(2))):
         _, problem = bench(words)
         wrong += [(" ".join(words), problem)] if problem else []
-    for reader in (report, show, load_results):
+    for reader in (report, show, load_results, load_rounds):
         try:
             with warnings.catch_warnings(), limited(60):
                 warnings.simplefilter("ignore", BenchWarning)
-                found = reader("runs" if reader is load_results else Path("runs"))
+                found = reader(Path("runs"))
             if reader is load_results and not {each["run_id"] for each in good} <= set(found["run_id"]):
                 wrong.append(("load_results", "good records are not there"))
         except Exception:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
+from pseudobench.base.text import is_path_text
 from pseudobench.errors import BenchError, one_line
 
 DEFAULT_RESULTS = "runs"
@@ -30,14 +31,6 @@ def to_path(given: str | os.PathLike[str]) -> Path:
     except Exception as error:
         raise BenchError(f"{text} can't be reached: {one_line(error)}") from None
     return cast("Path", found)
-
-
-def is_path_text(text: str) -> bool:
-    """Whether a text can be a path at all: it has no NUL character, and no half of a character."""
-    try:
-        return b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
 
 
 def _checked(given: str | os.PathLike[str]) -> str:

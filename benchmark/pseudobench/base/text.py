@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -33,6 +34,14 @@ def escaped(char: str) -> str:
 def without_surrogates(text: str) -> str:
     """Text that can be encoded: halves of characters (in names of files that are no UTF-8) as escapes."""
     return _SURROGATE.sub(lambda half: escaped(half[0]), text)
+
+
+def is_path_text(text: str) -> bool:
+    """Whether a text can be a path at all: it has no NUL character, and no half of a character."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def shortened(text: str, most: int = 2000) -> str:

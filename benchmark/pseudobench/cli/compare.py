@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, show_json, where_from
+from pseudobench.cli.showing import filter_options, format_option, read_records, show_frame, show_grids, where_from
 from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
@@ -66,10 +66,8 @@ def command(
         pick_columns(registry, [metric])  # a misspelt one is said before anything is read
     records = read_records(results, where_from(dataset, labels, where))
     found = compare_records(records, methods, metric, registry, family)
-    if format_ == "csv":
-        click.echo(formats.to_csv(comparison_frame(found)), nl=False)
-    elif format_ == "json":
-        show_json(comparison_frame(found))
+    if format_ in ("csv", "json"):
+        show_frame(comparison_frame(found), format_)
     else:
         show_grids([comparison_grid(found)], format_)
     if format_ in ("terminal", "markdown"):

@@ -6,15 +6,14 @@ import importlib
 import io
 import os
 import sys
-import traceback
 import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pseudobench.base.paths import is_path_text
-from pseudobench.errors import BenchError, BenchWarning, Detached, one_line
+from pseudobench.base.text import is_path_text
+from pseudobench.errors import BenchError, BenchWarning, Detached
 from pseudobench.registry.plugin_files import take_files
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
@@ -52,11 +51,9 @@ class Bench(click.Group):
         return super().get_command(ctx, name)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Click would take a reader that is gone for a failed run, and a file that ends too early for an interrupt."""
+        """Click would end the process with the exit code of a run that failed if nobody reads the output any more."""
         try:
             return super().invoke(ctx)
-        except EOFError as error:
-            raise BenchError(f"a file ends too early: {one_line(error)}") from error
         except BrokenPipeError:
             _close_output()
             ctx.exit(_PIPE)
@@ -174,6 +171,8 @@ def _close_output() -> None:
 
 def _internal(error: BaseException) -> str:
     """An exception that nobody expected as one line, with the last line of our own that it passed."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "pseudobench" in frame.filename] or list(frames)
     place = f"{Path(own[-1].filename).name}:{own[-1].lineno}"

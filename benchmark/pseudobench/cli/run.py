@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pseudobench.api import runner_config
-from pseudobench.cli.showing import show_json
+from pseudobench.cli.showing import show_frame
 from pseudobench.contracts.parameters import checked, parameters
 from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
@@ -178,7 +178,7 @@ def command(
     if as_json:
         from pseudobench.analysis.dataframe import frame
 
-        show_json(frame(runs, registry))
+        show_frame(frame(runs, registry), "json")
     else:
         from pseudobench.cli.table import show_summary
 

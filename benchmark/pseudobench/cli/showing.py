@@ -12,6 +12,8 @@ from pseudobench.base.paths import results_folder
 from pseudobench.experiments.parsing import parse_labels, parse_names
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pseudobench.analysis.filtering import Record
     from pseudobench.output.text_tables import Grid
 
@@ -58,10 +60,18 @@ def read_records(folders: Sequence[str], where: Mapping[str, Sequence[str]]) -> 
 
 
 def show_json(value: Any) -> None:
-    """Print plain values, or a data frame by rows, as JSON without control characters, the last of ASCII included."""
-    if hasattr(value, "to_json"):
-        value = json.loads(value.to_json(orient="records"))
+    """Print plain values as JSON without control characters, the last of ASCII included."""
     click.echo(json.dumps(value, indent=1).replace("\x7f", "\\u007f"))
+
+
+def show_frame(frame: pd.DataFrame, format_: str) -> None:
+    """Print a data frame as ``csv``, or its rows as ``json``."""
+    from pseudobench.output.formats import to_csv
+
+    if format_ == "csv":
+        click.echo(to_csv(frame), nl=False)
+    else:
+        show_json(json.loads(frame.to_json(orient="records")))
 
 
 def show_grids(grids: Sequence[Grid], format_: str) -> None:

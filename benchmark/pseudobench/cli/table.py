@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pseudobench.cli.showing import filter_options, format_option, read_records, show_grids, show_json, where_from
+from pseudobench.cli.showing import (
+    filter_options,
+    format_option,
+    read_records,
+    show_frame,
+    show_grids,
+    show_json,
+    where_from,
+)
 from pseudobench.experiments.parsing import parse_names
 from pseudobench.registry.components import installed
 
@@ -103,7 +111,6 @@ def show_summary(
     from pseudobench.analysis.published import beside
     from pseudobench.analysis.run_facts import judged_by, pick_columns
     from pseudobench.output import console
-    from pseudobench.output.formats import to_csv
     from pseudobench.output.summary_frames import table_frame
     from pseudobench.output.text_tables import published_grid, table_grid
 
@@ -117,7 +124,7 @@ def show_summary(
     places = {(run.place.dataset, str(run.place.labels)) for run in shown}
     near = None if published is None else beside(published, places, (column.name for column in columns))
     if format_ == "csv":
-        click.echo(to_csv(table_frame(table)), nl=False)
+        show_frame(table_frame(table), format_)
     elif format_ == "json":
         ours = json.loads(table_frame(table).to_json(orient="records"))
         both = ours if near is None else {"runs": ours, "published": [asdict(each) for each in near]}
@@ -146,10 +153,8 @@ def show_ranks(
     column, *_ = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs),))
     arms = [arm for arm in arms_of(runs, registry) if methods is None or arm.method in methods]
     ranking = ranking_of(arms, column)
-    if format_ == "csv":
-        click.echo(ranking_frame(ranking).to_csv(index=False), nl=False)
-    elif format_ == "json":
-        click.echo(ranking_frame(ranking).to_json(orient="records", indent=1))
+    if format_ in ("csv", "json"):
+        show_frame(ranking_frame(ranking), format_)
     else:
         show_grids([ranking_grid(ranking, "*" if format_ == "terminal" else "Bold")], format_)
 
@@ -160,7 +165,6 @@ def show_runs(
     """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
     from pseudobench.analysis.dataframe import ABOUT, frame
     from pseudobench.analysis.run_facts import column_name, in_order, judged_by, pick_columns
-    from pseudobench.output.formats import to_csv
     from pseudobench.output.text_tables import runs_grid
 
     shown = in_order((run for run in runs if methods is None or run.spec["method"] in methods), registry)
@@ -169,9 +173,6 @@ def show_runs(
         raw = frame(shown, registry)
         if names:
             raw = raw[list(dict.fromkeys([*ABOUT, *(column_name(column.name) for column in columns)]))]
-        if format_ == "json":
-            show_json(raw)
-        else:
-            click.echo(to_csv(raw), nl=False)
+        show_frame(raw, format_)
     else:
         show_grids([runs_grid(shown, columns)], format_)

@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pseudobench.base.paths import instead_of_file, is_path_text
+from pseudobench.base.paths import instead_of_file
+from pseudobench.base.text import is_path_text
 from pseudobench.contracts.parameters import Value, suggest
 from pseudobench.errors import BenchError, one_line
 from pseudobench.experiments.experiment import Experiment

@@ -48,7 +48,7 @@ def render_page(found: Sequence[Section], registry: Registry, progress: Progress
         loader=PackageLoader(__package__, "."),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: visible(value) if type(value) is str else value,  # not of style and script
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -63,6 +63,13 @@ def render_page(found: Sequence[Section], registry: Registry, progress: Progress
         sections=[_section(section, shown[section.slug], registry) for section in found],
         environment=_environments(records),
     )
+
+
+def _shown(value: Any) -> Any:
+    """A value of the page with invisible characters as escapes; style, script and what holds tags keep their lines."""
+    if hasattr(value, "__html__"):
+        return type(value)(visible(value, keep="\n\t"))
+    return visible(value) if isinstance(value, str) else value
 
 
 def _hash(text: str) -> str:

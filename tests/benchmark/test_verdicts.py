@@ -92,6 +92,7 @@ def test_a_pair_with_few_seeds_in_common_has_no_p_value_and_the_others_keep_thei
     found = verdict([*values, dict.fromkeys(range(5), 0.99)])
     assert found.between(found.arms[0], found.arms[1]).p == verdict(values).pairs[0, 1].p
     assert found.between(found.arms[0], found.arms[2]).p is None
+    assert found.arms[2].run_ids not in found.letters
     assert tier(found) == [0]
 
 

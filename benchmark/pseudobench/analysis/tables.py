@@ -38,14 +38,14 @@ DEFAULT_COLUMNS = (
 class Cell:
     """A mean over seeds, of how many runs, and how it compares with the others of its column.
 
-    ``best``: in the best tier. ``letters``: arms that share one were not found different. ``p``: of the test against
-    the best arm, None where there was none.
+    ``best``: in the best tier, None where there was no test against the best. ``letters``: arms that share one were not
+    found different. ``p``: of the test against the best arm, None where there was none.
     """
 
     value: Mean
     done: int
     missing: int
-    best: bool = False
+    best: bool | None = None
     letters: str = ""
     p: float | None = None
 
@@ -184,14 +184,15 @@ def _cell(arm: Arm, column: Column, verdict: Verdict | None) -> Cell:
     value = mean_of(list(arm.values[column.name].values()))
     if verdict is None or verdict.best is None or arm.ceiling:
         return Cell(value, arm.done, arm.missing)
-    rival = arm is not verdict.best
+    p = None if arm is verdict.best else verdict.between(arm, verdict.best).p
+    tested = arm is verdict.best or p is not None
     return Cell(
         value,
         arm.done,
         arm.missing,
-        best=any(each is arm for each in verdict.best_tier),
+        best=any(each is arm for each in verdict.best_tier) if tested else None,
         letters=verdict.letters.get(arm.run_ids, ""),
-        p=verdict.between(arm, verdict.best).p if rival else None,
+        p=p,
     )
 
 

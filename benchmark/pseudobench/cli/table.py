@@ -147,10 +147,13 @@ def show_ranks(
     from pseudobench.analysis.arms import arms_of
     from pseudobench.analysis.rankings import ranking_of
     from pseudobench.analysis.run_facts import judged_by, pick_columns
+    from pseudobench.errors import BenchError
     from pseudobench.output.summary_frames import ranking_frame
     from pseudobench.output.text_tables import ranking_grid
 
-    column, *_ = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs),))
+    column, *more = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs),))
+    if more:
+        raise BenchError("--ranks is of one column; name one in --columns")
     arms = [arm for arm in arms_of(runs, registry) if methods is None or arm.method in methods]
     ranking = ranking_of(arms, column)
     if format_ in ("csv", "json"):

@@ -43,12 +43,9 @@ PRESETS = {
     )
 }
 
-#: What a preset means for vectors: they are not augmented.
-VECTOR: dict[str, dict[str, Value]] = {
-    "smoke": {"recipe.augment": "none", "recipe.threads": 1},
-    "cpu": {"recipe.augment": "none", "recipe.lr": 0.03, "recipe.threads": 1},
-    "paper": {"recipe.augment": "none"},
-}
+#: What every preset means for vectors: they are not augmented, and one thread is the fastest for networks this small.
+#: The rate of images suits them, too: with --validation it was better than 0.03 and 0.01 on four datasets.
+VECTOR: dict[str, Value] = {"recipe.augment": "none", "recipe.threads": 1}
 
 #: What replaces a preset's recipe where only a head is trained: seconds for a run. Chosen with --validation.
 HEAD: dict[str, dict[str, Value]] = {

@@ -33,7 +33,7 @@ class Arm:
 
     name: str
     method: str
-    rank: int  # the method's place in the list of methods
+    rank: int  # the method's position in the list of methods
     place: Place
     settings: Mapping[str, Value]
     shown: frozenset[str]

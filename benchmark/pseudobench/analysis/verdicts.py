@@ -86,7 +86,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one column shows of the arms of a family. ``pairs`` are by places of arms, the first before the second."""
+    """What one column shows of the arms of a family. ``pairs`` are by the positions of two arms, in their order."""
 
     arms: tuple[Arm, ...]
     column: Column
@@ -116,7 +116,7 @@ class Verdict:
         if self.column.higher_is_better is None or not self.tested:
             return None
         sign = 1 if self.column.higher_is_better else -1
-        return self.arms[max(self._tested, key=lambda place: (sign * self._above[place], -place))]
+        return self.arms[max(self._tested, key=lambda index: (sign * self._above[index], -index))]
 
     @cached_property
     def best_tier(self) -> list[Arm]:
@@ -135,14 +135,14 @@ class Verdict:
         sign = -1 if self.column.higher_is_better else 1
         order = sorted(
             self._tested,
-            key=lambda place: sign * self._above[place],
+            key=lambda index: sign * self._above[index],
         )
         different = np.zeros((len(order), len(order)), dtype=bool)
         for one, two in combinations(range(len(order)), 2):
             pair = self.pairs[min(order[one], order[two]), max(order[one], order[two])]
             different[one, two] = different[two, one] = pair.different
         given = letters(different)
-        return {self.arms[place].run_ids: text for place, text in zip(order, given, strict=True)}
+        return {self.arms[index].run_ids: text for index, text in zip(order, given, strict=True)}
 
     @cached_property
     def _tested(self) -> list[int]:
@@ -151,7 +151,7 @@ class Verdict:
 
     @cached_property
     def _place(self) -> dict[tuple[str, ...], int]:
-        return {arm.run_ids: place for place, arm in enumerate(self.arms)}
+        return {arm.run_ids: index for index, arm in enumerate(self.arms)}
 
     @cached_property
     def _above(self) -> list[float]:
@@ -180,14 +180,14 @@ def judge(arms: Sequence[Arm], column: Column, baseline: Collection[tuple[str, .
         places for places in pairs if baseline is None or any(rivals[place].run_ids in baseline for place in places)
     ]
     differences = np.full((len(family), len(seeds)), np.nan)
-    column_of = {seed: place for place, seed in enumerate(seeds)}
+    column_of = {seed: index for index, seed in enumerate(seeds)}
     for row, (one, two) in enumerate(family):
         shared = shared_seeds(rivals[one], rivals[two], column)
         differences[row, [column_of[seed] for seed in shared]] = pairs[one, two].differences
     p_values = max_t(differences)
     tests = int(np.isfinite(p_values).sum())
-    for places, p in zip(family, p_values.tolist(), strict=True):
-        pairs[places] = replace(pairs[places], p=None if math.isnan(p) else p, tests=tests)
+    for positions, p in zip(family, p_values.tolist(), strict=True):
+        pairs[positions] = replace(pairs[positions], p=None if math.isnan(p) else p, tests=tests)
     return Verdict(rivals, column, pairs)
 
 

@@ -149,8 +149,8 @@ def experiment_from(*layers: Mapping[str, Any]) -> Experiment:
     """
     bare = [{key: value for key, value in layer.items() if key != "arms"} for layer in layers]
     arms = [
-        _experiment(*bare[: place + 1], _arm(arm), *bare[place + 1 :])
-        for place, layer in enumerate(layers)
+        _experiment(*bare[: index + 1], _arm(arm), *bare[index + 1 :])
+        for index, layer in enumerate(layers)
         for arm in _tables(layer.get("arms", []))
     ]
     return replace(_experiment(*bare), arms=tuple(arms))

@@ -86,7 +86,7 @@ class Training:
         """Everything that the epochs to come depend on, as tensors."""
         return {
             **{f"network/{name}": value for name, value in self._network.state_dict().items()},
-            **{f"momentum/{place}": value for place, value in enumerate(self._momenta()) if value is not None},
+            **{f"momentum/{index}": value for index, value in enumerate(self._momenta()) if value is not None},
             "stream": self._stream.waiting,
             "draws": self._draws.get_state(),
             "dropout": torch.get_rng_state(),
@@ -98,8 +98,8 @@ class Training:
         """Go back to a state; torch's global generators, which dropout draws from, go with it."""
         own = {name.removeprefix("network/"): value for name, value in state.items() if name.startswith("network/")}
         self._network.load_state_dict(own)
-        for place, parameter in enumerate(self._parameters()):
-            kept = state.get(f"momentum/{place}")
+        for index, parameter in enumerate(self._parameters()):
+            kept = state.get(f"momentum/{index}")
             if kept is not None:
                 self._optimizer.state[parameter]["momentum_buffer"] = kept.to(parameter).clone(
                     memory_format=torch.preserve_format

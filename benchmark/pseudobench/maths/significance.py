@@ -150,10 +150,10 @@ def letters(different: np.ndarray) -> list[str]:
     for one, other in combinations(range(len(different)), 2):
         if different[one, other]:
             split = [part for group in groups for part in _without_either(group, one, other)]
-            groups = [part for place, part in enumerate(split) if not _absorbed(part, place, split)]
+            groups = [part for index, part in enumerate(split) if not _absorbed(part, index, split)]
     ordered = sorted(groups, key=sorted)
     return [
-        "".join(_letter(place) for place, group in enumerate(ordered) if arm in group) for arm in range(len(different))
+        "".join(_letter(index) for index, group in enumerate(ordered) if arm in group) for arm in range(len(different))
     ]
 
 
@@ -161,11 +161,11 @@ def _without_either(group: frozenset[int], one: int, other: int) -> list[frozens
     return [group - {one}, group - {other}] if {one, other} <= group else [group]
 
 
-def _absorbed(part: frozenset[int], place: int, split: Sequence[frozenset[int]]) -> bool:
+def _absorbed(part: frozenset[int], index: int, split: Sequence[frozenset[int]]) -> bool:
     """Whether another group holds all of this one; of equal ones the first stays."""
-    return any(part < each or (part == each and before < place) for before, each in enumerate(split))
+    return any(part < each or (part == each and before < index) for before, each in enumerate(split))
 
 
-def _letter(place: int) -> str:
+def _letter(index: int) -> str:
     """a to z, then a' and so on."""
-    return chr(ord("a") + place % 26) + "'" * (place // 26)
+    return chr(ord("a") + index % 26) + "'" * (index // 26)

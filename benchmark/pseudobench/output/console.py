@@ -111,8 +111,8 @@ def _marked(grid: Grid) -> tuple[list[list[str]], set[tuple[int, int]]]:
     """The texts of a grid with signs before those that are marked, and which of them are bold."""
     signs = {"best": "* ", "": ""}
     rows = [[signs[cell.mark] + cell.text for cell in row] for row in grid.rows]
-    places = ((number, place, cell) for number, row in enumerate(grid.rows) for place, cell in enumerate(row))
-    return rows, {(number, place) for number, place, cell in places if cell.mark == "best"}
+    positions = ((number, index, cell) for number, row in enumerate(grid.rows) for index, cell in enumerate(row))
+    return rows, {(number, place) for number, place, cell in positions if cell.mark == "best"}
 
 
 def _tables(
@@ -126,26 +126,26 @@ def _tables(
     start = len(header) if numbers_from is None else numbers_from
     for part in _parts(header, rows, start, width):
         table = RichTable()
-        for place in part:
-            if place < start:
-                table.add_column(plain(header[place]), no_wrap=numbers_from is not None)
+        for index in part:
+            if index < start:
+                table.add_column(plain(header[index]), no_wrap=numbers_from is not None)
             else:
-                table.add_column(plain(header[place]), justify="right", no_wrap=True)
+                table.add_column(plain(header[index]), justify="right", no_wrap=True)
         for number, row in enumerate(rows):
-            table.add_row(*(plain(row[place], "bold" if (number, place) in bold else "") for place in part))
+            table.add_row(*(plain(row[index], "bold" if (number, index) in bold else "") for index in part))
         yield table
 
 
 def _parts(header: Sequence[str], rows: Sequence[Sequence[str]], start: int, width: int) -> list[list[int]]:
     """Columns in groups that fit into ``width``: the first ``start`` in each, the others in turn."""
-    needs = [max(len(visible(row[place])) for row in (header, *rows)) + 3 for place in range(len(header))]
+    needs = [max(len(visible(row[index])) for row in (header, *rows)) + 3 for index in range(len(header))]
     keys = list(range(start))
     parts: list[list[int]] = [keys]
-    for place in range(start, len(header)):
+    for index in range(start, len(header)):
         used = sum(needs[each] for each in parts[-1]) + 1
-        if used + needs[place] > width and len(parts[-1]) > len(keys):
+        if used + needs[index] > width and len(parts[-1]) > len(keys):
             parts.append(list(keys))
-        parts[-1] = [*parts[-1], place]
+        parts[-1] = [*parts[-1], index]
     return parts
 
 

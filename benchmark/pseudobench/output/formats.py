@@ -115,21 +115,21 @@ def _html(text: str) -> str:
 
 
 def _html_table(grid: Grid) -> str:
-    def shown(place: int, cell: Shown) -> str:
+    def shown(index: int, cell: Shown) -> str:
         text = _html(cell.text)
         marked = {"best": f"<b>{text}</b>", "": text}[cell.mark]
-        return f'<td class="n">{marked}</td>' if place >= grid.keys else f"<td>{marked}</td>"
+        return f'<td class="n">{marked}</td>' if index >= grid.keys else f"<td>{marked}</td>"
 
     lines = ["<table>", f"<caption>{_html(grid.caption)}</caption>", "<thead>"]
     if grid.groups:
         over = "".join(f'<th colspan="{width}">{_html(group)}</th>' for group, width in grid.spans)
         lines.append(f"<tr>{over}</tr>")
     names = "".join(
-        f'<th class="n">{_html(name)}</th>' if place >= grid.keys else f"<th>{_html(name)}</th>"
-        for place, name in enumerate(grid.header)
+        f'<th class="n">{_html(name)}</th>' if index >= grid.keys else f"<th>{_html(name)}</th>"
+        for index, name in enumerate(grid.header)
     )
     lines += [f"<tr>{names}</tr>", "</thead>", "<tbody>"]
-    lines += [f"<tr>{''.join(shown(place, cell) for place, cell in enumerate(row))}</tr>" for row in grid.rows]
+    lines += [f"<tr>{''.join(shown(index, cell) for index, cell in enumerate(row))}</tr>" for row in grid.rows]
     return "\n".join([*lines, "</tbody>", "</table>"])
 
 

@@ -116,8 +116,8 @@ def ranking_frame(ranking: Ranking) -> pd.DataFrame:
     test = {"chi2": ranks.statistic, "p": ranks.p, "critical_difference": ranks.critical}
     kinds = {"arm": "str", "average_rank": "float", **dict.fromkeys((*names, *test), "float")}
     rows = [
-        {"arm": name, "average_rank": float(ranks.average[place]), **test}
-        | {key: means[place] for key, means in zip(names, ranking.means, strict=True)}
-        for place, name in enumerate(ranking.names)
+        {"arm": name, "average_rank": float(ranks.average[index]), **test}
+        | {key: means[index] for key, means in zip(names, ranking.means, strict=True)}
+        for index, name in enumerate(ranking.names)
     ]
     return typed(rows, kinds)

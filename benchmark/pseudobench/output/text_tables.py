@@ -184,11 +184,11 @@ def ranking_grid(ranking: Ranking, best: str = "Bold") -> Grid:
     lead = min(ranks.average)
     marked = ranks.p <= 0.05
     rows = []
-    for place in sorted(range(len(ranking.names)), key=lambda place: ranks.average[place]):
-        near = marked and ranks.average[place] - lead <= ranks.critical
-        rank = Shown(f"{ranks.average[place]:.2f}", "best" if near else "")
-        means = (Shown(number(values[place], ranking.column)) for values in ranking.means)
-        rows.append((Shown(ranking.names[place]), rank, *means))
+    for index in sorted(range(len(ranking.names)), key=lambda index: ranks.average[index]):
+        near = marked and ranks.average[index] - lead <= ranks.critical
+        rank = Shown(f"{ranks.average[index]:.2f}", "best" if near else "")
+        means = (Shown(number(values[index], ranking.column)) for values in ranking.means)
+        rows.append((Shown(ranking.names[index]), rank, *means))
     left = f" Left out, as they are not in every dataset: {', '.join(ranking.left_out)}." if ranking.left_out else ""
     said = f" {best}: the best, and within the critical difference of it." if marked else ""
     caption = (

@@ -82,9 +82,9 @@ def sections(
     for members in groups.values():
         if wanted is None or any(arm.method in wanted for arm in members):
             section = _section(members, by_id, columns, wanted)
-            slug, place = section.slug, 2
+            slug, index = section.slug, 2
             while slug in found:  # two names may differ in nothing that a file name can hold
-                slug, place = f"{section.slug}-{place}", place + 1
+                slug, index = f"{section.slug}-{index}", index + 1
             found[slug] = replace(section, slug=slug)
     return list(found.values())
 

@@ -112,7 +112,7 @@ def _marked(grid: Grid) -> tuple[list[list[str]], set[tuple[int, int]]]:
     signs = {"best": "* ", "": ""}
     rows = [[signs[cell.mark] + cell.text for cell in row] for row in grid.rows]
     positions = ((number, index, cell) for number, row in enumerate(grid.rows) for index, cell in enumerate(row))
-    return rows, {(number, place) for number, place, cell in positions if cell.mark == "best"}
+    return rows, {(number, index) for number, index, cell in positions if cell.mark == "best"}
 
 
 def _tables(

@@ -30,13 +30,12 @@ if TYPE_CHECKING:
         Executor,
         FittedScaling,
         Labeler,
-        Objective,
         Scaling,
         Selector,
         SetPredictor,
     )
     from pseudobench.contracts.run_spec import RunSpec, choices_of
-    from pseudobench.contracts.steps import Step
+    from pseudobench.contracts.steps import Objective, Step
     from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels, Selection
     from pseudobench.errors import BenchError, BenchWarning, Detached, PluginError, RunError
 
@@ -51,9 +50,9 @@ _OFFERED = {
     "contracts.parameters": "Value param",
     "contracts.pools": "Fold Pool",
     "contracts.protocols": "Backbone CalibratedSets DatasetSource Estimator Executor FittedScaling "
-    "Labeler Objective Scaling Selector SetPredictor",
+    "Labeler Scaling Selector SetPredictor",
     "contracts.run_spec": "RunSpec choices_of",
-    "contracts.steps": "Step",
+    "contracts.steps": "Objective Step",
     "contracts.values": "Context Estimate PredictionSets PseudoLabels Selection",
     "errors": "BenchError BenchWarning Detached PluginError RunError",
 }

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pseudobench.base.paths import cache_folder, data_folder, results_folder
 from pseudobench.contracts.executing import RunnerConfig
+from pseudobench.contracts.methods import Method
 from pseudobench.contracts.parameters import Value
+from pseudobench.errors import BenchError
 from pseudobench.experiments.experiment import Experiment
 from pseudobench.experiments.parsing import check_jobs, experiment_from, parse_names
 
@@ -30,6 +32,7 @@ def run(
     image_size: int | None = None,
     preset: str | None = None,
     calibration: str | None = None,
+    imbalance: float | None = None,
     validation: bool = False,
     settings: Mapping[str, Value] | None = None,
     results: str | os.PathLike[str] | None = None,
@@ -40,19 +43,30 @@ def run(
     executor: Executor | None = None,
     device: str = "auto",
     force: bool = False,
+    plugins: Sequence[str | os.PathLike[str] | type | Method] = (),
 ) -> pd.DataFrame:
     """Run every method on every dataset, label count and seed; one row per run (see `load_results`).
 
     The arguments are those of ``bench run``, but ``executor`` is an object, such as ``pseudobench_ray.Ray(cpus=2)``.
-    Finished runs are read from ``results`` instead of being run again.
+    Finished runs are read from ``results`` instead of being run again. ``plugins`` are files, or component classes and
+    methods of this process, from a notebook's cell for example; the latter know no other process, so they go with
+    neither ``jobs`` nor ``executor``.
     """
     from pseudobench.analysis.dataframe import frame
     from pseudobench.analysis.run_facts import read_facts
     from pseudobench.contracts.events import Listener
     from pseudobench.execution.runner import Runner
-    from pseudobench.registry.components import installed
+    from pseudobench.registry.components import installed, with_plugins
+    from pseudobench.registry.own_components import as_plugin
+    from pseudobench.registry.plugin_files import name_file
 
-    plugins, registry = installed()
+    files = [os.fspath(each) for each in plugins if isinstance(each, str | os.PathLike)]
+    own = [each for each in plugins if not isinstance(each, str | os.PathLike)]
+    if (jobs or executor) and own:
+        raise BenchError("components of this process go with neither jobs nor executor; save them as a file")
+    for file in files:
+        name_file(file)
+    loaded, registry = with_plugins(*([as_plugin(own)] if own else [])) if plugins else installed()
     asked = {
         "methods": methods,
         "dataset": dataset,
@@ -64,6 +78,7 @@ def run(
         "image_size": image_size,
         "preset": preset,
         "calibration": calibration,
+        "imbalance": imbalance,
         "validation": validation,
         "results": None if results is None else os.fspath(results),
         "set": dict(settings or {}),
@@ -73,7 +88,7 @@ def run(
     config = runner_config(
         experiment, data_dir=data_dir, cache_dir=cache_dir, cache=cache, device=device, force=force, jobs=jobs
     )
-    records = Runner(config, registry, plugins, Listener(), executor).run(specs)
+    records = Runner(config, registry, loaded, Listener(), executor).run(specs)
     return frame(read_facts(records, registry), registry)
 
 

@@ -66,6 +66,8 @@ def test_the_family_of_a_baseline_has_its_pairs_alone(registry):
     found = compare(registry, ["ups"], *groups, family="baseline")
     assert {each.pair.tests for each in found} == {2}
     assert all(each.pair.p >= each.pair.alone for each in found)
+    with pytest.raises(BenchError, match="there is no family 'some'; known: all, baseline"):
+        compare(registry, ["ups"], *groups, family="some")
 
 
 def test_lines_of_several_networks_say_which(registry):

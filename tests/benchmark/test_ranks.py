@@ -91,6 +91,7 @@ def test_the_command_ranks_over_five_datasets(bench):
         (FIVE[:4], (), "ranks need 5 datasets or more; there are 4: "),
         (FIVE, ("--pivot",), "--ranks is a table of its own"),
         (FIVE, ("--columns", "coverage"), "no value of 'coverage' is better than another"),
+        (FIVE, ("--columns", "accuracy,ece"), "--ranks is of one column"),
         (FIVE, ("--methods", "pl"), "ranks need two methods or more"),
     ],
 )

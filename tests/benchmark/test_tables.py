@@ -33,7 +33,7 @@ def words(made):
 
 
 def marks(made):
-    return {row.name: tuple(cell and cell.best for cell in row.cells) for row in made.rows}
+    return {row.name: tuple(cell and bool(cell.best) for cell in row.cells) for row in made.rows}
 
 
 def test_the_ceiling_is_never_the_best(registry):
@@ -170,9 +170,10 @@ def test_revisions_and_processors_that_differ_are_said(registry):
 
 def test_runs_on_another_kind_of_device_are_rows_of_their_own(registry):
     groups = [records("pl", around(0.8, 6), environment={"device": device}) for device in ("cpu", "cuda")]
+    groups[0] = [{**run, "run_id": f"{run['run_id']}-cpu"} for run in groups[0]]
     made = table([*groups, records("ups", around(0.9, 6), environment={"device": "cuda"})], registry)
     assert words(made) == [("cpu", "pl"), ("cuda", "pl"), ("cuda", "ups")]
-    assert [row.cells[0].best for row in made.rows] == [False, False, True]
+    assert [row.cells[0].best for row in made.rows] == [None, False, True]
 
 
 def test_rounds_are_shown_where_methods_differ_in_them(bench):
@@ -274,3 +275,14 @@ def test_runs_honour_columns(bench):
     assert [row["nll"] for row in rows] == [0.25, 0.25]
     assert "accuracy" not in rows[0]
     assert "ece" in bench("table", "--runs", "--format", "csv").out.splitlines()[0]
+
+
+def test_single_runs_are_listed_by_place_method_and_seed(bench):
+    save(Path("runs"), records("ups", [0.1, 0.2]), records("supervised", [0.3], labels=100), records("pl", [0.4]))
+    rows = json.loads(bench("table", "--runs", "--format", "json").out)
+    assert [(row["labels"], row["method"], row["seed"]) for row in rows] == [
+        (40, "pl", 0),
+        (40, "ups", 0),
+        (40, "ups", 1),
+        (100, "supervised", 0),
+    ]

@@ -92,6 +92,7 @@ def test_a_pair_with_few_seeds_in_common_has_no_p_value_and_the_others_keep_thei
     found = verdict([*values, dict.fromkeys(range(5), 0.99)])
     assert found.between(found.arms[0], found.arms[1]).p == verdict(values).pairs[0, 1].p
     assert found.between(found.arms[0], found.arms[2]).p is None
+    assert found.arms[2].run_ids not in found.letters
     assert tier(found) == [0]
 
 
@@ -154,7 +155,10 @@ def test_intervals_are_over_test_samples_too_where_predictions_are_stored():
         for run, each in zip(runs, held, strict=True)
     }
     found = judge(arms_of(read_facts(itertools.chain(*groups), REGISTRY), REGISTRY), ACCURACY)
-    facts = read_facts(itertools.chain(*groups), REGISTRY, lambda run: stored[run["run_id"]])
+    facts = [
+        replace(each, read_correct=lambda found=stored[each.run_id]: found)
+        for each in read_facts(itertools.chain(*groups), REGISTRY)
+    ]
     arms = arms_of(facts, REGISTRY)
     plain, both = found.pairs[0, 1], judge(arms, ACCURACY).pairs[0, 1]
     assert (plain.over_samples, both.over_samples) == (False, True)

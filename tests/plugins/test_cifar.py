@@ -7,6 +7,7 @@ import io
 import json
 import pickle
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,3 +173,33 @@ def test_every_method_runs_on_cifar_files(ten_classes, bench, registry):
     assert [row["method"] for row in rows] == methods
     assert {row["status"] for row in rows} == {"done"}
     assert all(row["accuracy"] > 0.15 for row in rows)
+
+
+def test_the_archive_is_fetched_checked_and_unpacked(made_up, bench, monkeypatch, tmp_path_factory):
+    """From a server on this machine, in a packed folder like the official one."""
+    from functools import partial
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    folder, _ = made_up
+    served = tmp_path_factory.mktemp("served")
+    with tarfile.open(served / "cifar-100.tar.gz", "w:gz") as archive:
+        archive.add(folder / "cifar-100-python", "cifar-100-python")
+    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=served))
+    thread = Thread(target=partial(server.serve_forever, poll_interval=0.01))
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/cifar-100.tar.gz"
+        for md5, code in (("0" * 32, 2), (hashlib.md5((served / "cifar-100.tar.gz").read_bytes()).hexdigest(), 0)):
+            monkeypatch.setitem(cifar.ARCHIVES, "cifar100", (url, md5))
+            outcome = bench("data", "cifar100", "--data-dir", "fetched")
+            assert outcome.code == code
+            assert "fetching cifar-100.tar.gz\n" in outcome.err
+            found = [file.relative_to("fetched").as_posix() for file in Path("fetched").rglob("*") if file.is_file()]
+            assert sorted(found) == ([] if code else ["cifar-100-python/test", "cifar-100-python/train"])
+        assert outcome.out == ("cifar100: 4 training and 2 test images of 32 x 32 pixels, 3 channels, 100 classes\n")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

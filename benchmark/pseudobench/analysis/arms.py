@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pseudobench.analysis.run_facts import POLICY, Place, RunFacts, plain
+from pseudobench.analysis.run_facts import POLICY, Place, RunFacts, method_ranks, plain
 from pseudobench.contracts.parameters import Value
 from pseudobench.errors import BenchError
 
@@ -85,8 +85,8 @@ def arms_of(runs: Iterable[RunFacts], registry: Registry) -> list[Arm]:
     for run in runs:
         settings = same.setdefault(repr(sorted(run.settings.items())), len(same))
         groups.setdefault((run.place, run.spec["method"], settings), []).append(run)
-    order = {entry.name: place for place, entry in enumerate(registry.of("methods"))}
-    unnamed = [_arm(members, order.get(method, len(order))) for (_, method, _), members in groups.items()]
+    ranks = method_ranks(registry)
+    unnamed = [_arm(members, ranks.get(method, len(ranks))) for (_, method, _), members in groups.items()]
     return sorted(_named(_with_shown(unnamed)), key=lambda arm: (arm.place, arm.rank, arm.method, arm.name))
 
 
@@ -97,7 +97,8 @@ def _arm(runs: Sequence[RunFacts], rank: int) -> Arm:
         if first is not run:
             message = f"{first.run_id} and {run.run_id} can't be told apart by their settings; move one of them away"
             raise BenchError(message)
-    done = {seed: run.values for seed, run in sorted(by_seed.items()) if run.done}
+    by_seed = dict(sorted(by_seed.items()))
+    done = {seed: run.values for seed, run in by_seed.items() if run.done}
     values = {
         name: {seed: held[name] for seed, held in done.items() if not math.isnan(held[name])} for name in runs[0].values
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pseudobench.analysis.arms import Arm, arms_of, training_differences
 from pseudobench.analysis.filtering import Record, matching, parse_where
@@ -63,6 +63,8 @@ def compare_sides(
     ``baseline`` the pairs with an arm of the first side. Arms that were not trained with the same recipe and network
     are compared only if the settings of either are named.
     """
+    if family not in get_args(Family):
+        raise BenchError(f"there is no family {family!r}; known: {', '.join(get_args(Family))}")
     baseline, *others = sides
     if not others:
         methods = dict.fromkeys(arm.method for arm in arms if not arm.ceiling)

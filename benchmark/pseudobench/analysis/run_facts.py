@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pseudobench.contracts.parameters import Value, suggest
 from pseudobench.contracts.run_spec import flat
 from pseudobench.errors import BenchError, BenchWarning, one_line
+from pseudobench.storage.predictions import load_predictions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,8 +41,7 @@ class RunFacts:
     """One run. ``settings`` are all of its parameters, stages and ``trains_on`` by name, the same object for like runs.
 
     ``split`` says how many labels were trained and calibrated on, and which: two runs that took as many took the same.
-    ``values`` are those of the columns, NaN where the run has none. ``correct`` is bool [N], whether each test sample
-    was classified correctly by the last network, where that was stored.
+    ``values`` are those of the columns, NaN where the run has none.
     """
 
     run_id: str
@@ -54,7 +56,12 @@ class RunFacts:
     processor: str
     revision: str
     values: Mapping[str, float]
-    correct: np.ndarray | None = field(default=None, compare=False, repr=False)
+    read_correct: Callable[[], np.ndarray | None] = field(default=lambda: None, compare=False, repr=False)
+
+    @cached_property
+    def correct(self) -> np.ndarray | None:
+        """Whether each test sample was classified correctly, bool [N], where that was stored."""
+        return self.read_correct()
 
     @property
     def done(self) -> bool:
@@ -62,19 +69,30 @@ class RunFacts:
         return self.status == "done"
 
 
-def read_facts(
-    records: Iterable[Mapping[str, Any]],
-    registry: Registry,
-    correct: Callable[[Mapping[str, Any]], np.ndarray | None] = lambda record: None,
-) -> list[RunFacts]:
-    """The facts of each record, one after another; ``correct`` finds what was stored of its test samples."""
+def read_facts(records: Iterable[Mapping[str, Any]], registry: Registry) -> list[RunFacts]:
+    """The facts of each record, one after another."""
     entries = registry.of("columns")
     known: dict[str, tuple[dict[str, Any], dict[str, Value]]] = {}
-    return [replace(_facts(record, entries, known), correct=correct(record)) for record in records]
+    warned: set[str] = set()  # a column that can't read one record can't read thousands
+    return [_facts(record, entries, known, warned) for record in records]
+
+
+def _read_correct(folder: Path | None, said: Mapping[str, str] | None) -> np.ndarray | None:
+    """Which test samples were right, from the predictions beside the record; None where there are none."""
+    if not said or folder is None:
+        return None
+    try:
+        return load_predictions(folder, said).correct
+    except BenchError as error:
+        warnings.warn(f"left out: {error}", BenchWarning, stacklevel=2)
+        return None
 
 
 def _facts(
-    record: Mapping[str, Any], entries: Sequence[Entry], known: dict[str, tuple[dict[str, Any], dict[str, Value]]]
+    record: Mapping[str, Any],
+    entries: Sequence[Entry],
+    known: dict[str, tuple[dict[str, Any], dict[str, Value]]],
+    warned: set[str],
 ) -> RunFacts:
     spec, environment = record["spec"], record["environment"] or {}
     parts = {key: spec[key] for key in ("settings", "overrides", "stages")}
@@ -101,7 +119,8 @@ def _facts(
         seconds=float(record.get("seconds") or 0.0),
         processor=str(environment.get("device_name") or ""),
         revision=_revision(environment),
-        values={entry.name: _read(entry, record) for entry in entries},
+        values={entry.name: _read(entry, record, warned) for entry in entries},
+        read_correct=partial(_read_correct, getattr(record, "folder", None), record.get("predictions")),
     )
 
 
@@ -136,14 +155,30 @@ def _revision(environment: Mapping[str, Any]) -> str:
     return str(revision or (environment.get("versions") or {}).get("pseudobench") or "")
 
 
-def _read(entry: Entry, record: Mapping[str, Any]) -> float:
+def _read(entry: Entry, record: Mapping[str, Any], warned: set[str]) -> float:
     try:
         value = entry.component.value(record) if record["rounds"] else None
         return math.nan if value is None else float(value)
     except Exception as error:  # a plugin's column: the table goes on without it
-        message = f"column {entry.name!r} of {entry.owner} can't read {record['run_id']}: {one_line(error)}"
-        warnings.warn(message, BenchWarning, stacklevel=2)
+        if entry.name not in warned:
+            warned.add(entry.name)
+            message = f"column {entry.name!r} of {entry.owner} can't read {record['run_id']}: {one_line(error)}"
+            warnings.warn(message, BenchWarning, stacklevel=2)
         return math.nan
+
+
+def method_ranks(registry: Registry) -> dict[str, int]:
+    """The place of each method in the list of methods; compositions come after them."""
+    return {entry.name: place for place, entry in enumerate(registry.of("methods"))}
+
+
+def in_order(runs: Iterable[RunFacts], registry: Registry) -> list[RunFacts]:
+    """Runs by place, then by method as methods are listed, then by seed."""
+    ranks = method_ranks(registry)
+    return sorted(
+        runs,
+        key=lambda run: (run.place, ranks.get(run.spec["method"], len(ranks)), run.spec["method"], run.spec["seed"]),
+    )
 
 
 def judged_by(runs: Iterable[RunFacts]) -> str:

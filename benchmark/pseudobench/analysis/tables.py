@@ -38,14 +38,14 @@ DEFAULT_COLUMNS = (
 class Cell:
     """A mean over seeds, of how many runs, and how it compares with the others of its column.
 
-    ``best``: in the best tier. ``letters``: arms that share one were not found different. ``p``: of the test against
-    the best arm, None where there was none.
+    ``best``: in the best tier, None where there was no test against the best. ``letters``: arms that share one were not
+    found different. ``p``: of the test against the best arm, None where there was none.
     """
 
     value: Mean
     done: int
     missing: int
-    best: bool = False
+    best: bool | None = None
     letters: str = ""
     p: float | None = None
 
@@ -100,13 +100,15 @@ class Table:
         return counts.most_common(1)[0][0] if counts else 0
 
 
-def summarize(arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None) -> Table:
-    """A row for each arm, with a column for each of ``columns`` that has any value; failures are counted.
+def summarize(
+    arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None, *, keep_empty: bool = False
+) -> Table:
+    """A row for each arm, and ``columns``; those without any value only if they are kept. Failures are counted.
 
     Only rows of ``methods`` are shown, if these are named; verdicts are those of all arms.
     """
-    shown, columns = _shown(arms, columns, methods)
-    cells, verdicts = _cells(arms, columns)
+    shown, columns = _shown(arms, columns, methods, keep_empty)
+    cells, verdicts = _cells(arms, shown, columns)
     shared = shared_settings(shown)
     rows = tuple(
         Row(arm.name, (arm,), _own(arm, shared), tuple(cells[arm.run_ids][column.name] for column in columns))
@@ -117,14 +119,16 @@ def summarize(arms: Sequence[Arm], columns: Sequence[Column], methods: Collectio
     return Table(_shared_place(shown, keys), shared, notes, keys, tuple(map(Heading, columns)), rows)
 
 
-def pivot(arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None) -> Table:
+def pivot(
+    arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None, *, keep_empty: bool = False
+) -> Table:
     """A row for each arm's name, and for each dataset and label count (and whatever else varies) the ``columns``."""
-    shown, some = _shown(arms, columns, methods)
+    shown, some = _shown(arms, columns, methods, keep_empty)
     columns = some or list(columns)  # nothing has finished, and that is what there is to see
-    cells, verdicts = _cells(arms, columns)
+    cells, verdicts = _cells(arms, shown, columns)
     shared = shared_settings(shown)
-    places = {place: group_settings(members, shared) for place, members in families(shown).items()}
-    groups = dict(zip(places, place_names(list(places)), strict=True))
+    places = {place: _group_settings(members, shared) for place, members in families(shown).items()}
+    groups = dict(zip(places, _place_names(list(places)), strict=True))
     rows: dict[tuple[str, str], dict[str, Arm]] = {}  # by name and settings of its own, the arm of each group
     own: dict[tuple[str, str], dict[str, Value]] = {}
     for arm in sorted(shown, key=lambda arm: (arm.rank, arm.method, arm.name)):
@@ -151,22 +155,23 @@ def pivot(arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[st
 
 
 def _shown(
-    arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None
+    arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None, keep_empty: bool
 ) -> tuple[list[Arm], list[Column]]:
-    """The arms to be shown, and the columns that some of them have a value for."""
+    """The arms to be shown, and the columns, empty ones only if they are kept."""
     if not arms:
         raise BenchError("there are no run records to tabulate; `bench run` makes some")
     shown = [arm for arm in arms if methods is None or arm.method in methods]
-    return shown, [column for column in columns if any(arm.values[column.name] for arm in shown)]
+    return shown, [column for column in columns if keep_empty or any(arm.values[column.name] for arm in shown)]
 
 
 def _cells(
-    arms: Sequence[Arm], columns: Sequence[Column]
+    arms: Sequence[Arm], shown: Sequence[Arm], columns: Sequence[Column]
 ) -> tuple[dict[tuple[str, ...], dict[str, Cell]], list[Verdict]]:
-    """By an arm's runs and column, its cell; and the verdicts behind them."""
+    """By an arm's runs and column, its cell, for all arms in places that are shown; and the verdicts behind them."""
     cells: dict[tuple[str, ...], dict[str, Cell]] = {arm.run_ids: {} for arm in arms}
     verdicts = []
-    for members in families(arms).values():
+    places = {arm.place for arm in shown}
+    for members in families(arm for arm in arms if arm.place in places).values():
         for column in columns:
             verdict = judge(members, column) if column.higher_is_better is not None else None
             verdicts += [verdict] if verdict else []
@@ -179,14 +184,15 @@ def _cell(arm: Arm, column: Column, verdict: Verdict | None) -> Cell:
     value = mean_of(list(arm.values[column.name].values()))
     if verdict is None or verdict.best is None or arm.ceiling:
         return Cell(value, arm.done, arm.missing)
-    rival = arm is not verdict.best
+    p = None if arm is verdict.best else verdict.between(arm, verdict.best).p
+    tested = arm is verdict.best or p is not None
     return Cell(
         value,
         arm.done,
         arm.missing,
-        best=any(each is arm for each in verdict.best_tier),
+        best=any(each is arm for each in verdict.best_tier) if tested else None,
         letters=verdict.letters.get(arm.run_ids, ""),
-        p=verdict.between(arm, verdict.best).p if rival else None,
+        p=p,
     )
 
 
@@ -196,7 +202,7 @@ def _own(arm: Arm, shared: Mapping[str, Value]) -> dict[str, Value]:
     return {key: value for key, value in arm.settings.items() if key in arm.shown and key not in hidden}
 
 
-def group_settings(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[str, Value]:
+def _group_settings(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[str, Value]:
     """Settings of all arms of a place that are not ``shared`` by all places."""
     held = shared_settings(arms)
     told = frozenset(key for arm in arms for key in arm.told)
@@ -204,14 +210,11 @@ def group_settings(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[str
 
 
 def _shared_place(arms: Sequence[Arm], keys: Sequence[str]) -> dict[str, str | int]:
-    return (
-        {key: value for key, value in arms[0].place._asdict().items() if key not in keys and value != ""}
-        if arms
-        else {}
-    )
+    """The parts of the place but for ``keys``, in which arms differ."""
+    return {key: value for key, value in arms[0].place._asdict().items() if key not in keys and value != ""}
 
 
-def place_names(places: Sequence[Place]) -> list[str]:
+def _place_names(places: Sequence[Place]) -> list[str]:
     """A name for each place: its dataset and label count, and what else varies."""
     further = [key for key in Place._fields if key not in ("dataset", "labels")]
     further = [key for key in further if len({getattr(place, key) for place in places}) > 1]

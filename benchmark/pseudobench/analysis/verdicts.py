@@ -100,7 +100,7 @@ class Verdict:
     @property
     def tested(self) -> bool:
         """Whether any pair had enough seeds for a test."""
-        return any(pair.p is not None for pair in self.pairs.values())
+        return bool(self._tested)
 
     @property
     def most_seeds(self) -> int:
@@ -115,11 +115,10 @@ class Verdict:
         """
         if self.column.higher_is_better is None or not self.tested:
             return None
-        tested = {place for places, pair in self.pairs.items() if pair.p is not None for place in places}
         sign = 1 if self.column.higher_is_better else -1
-        return self.arms[max(tested, key=lambda place: (sign * self._above[place], -place))]
+        return self.arms[max(self._tested, key=lambda place: (sign * self._above[place], -place))]
 
-    @property
+    @cached_property
     def best_tier(self) -> list[Arm]:
         """The best arm and those that were tested against it and not found different."""
         if self.best is None:
@@ -130,12 +129,12 @@ class Verdict:
 
     @cached_property
     def letters(self) -> dict[tuple[str, ...], str]:
-        """By the arms' runs: arms that share a letter were not found different. Empty without a test or a direction."""
+        """By the runs of arms that were tested: those that share a letter were not found different."""
         if self.best is None:
             return {}
         sign = -1 if self.column.higher_is_better else 1
         order = sorted(
-            (place for place in range(len(self.arms)) if not math.isnan(self._above[place])),
+            self._tested,
             key=lambda place: sign * self._above[place],
         )
         different = np.zeros((len(order), len(order)), dtype=bool)
@@ -144,6 +143,11 @@ class Verdict:
             different[one, two] = different[two, one] = pair.different
         given = letters(different)
         return {self.arms[place].run_ids: text for place, text in zip(order, given, strict=True)}
+
+    @cached_property
+    def _tested(self) -> list[int]:
+        """Places of arms with a p-value in some pair."""
+        return sorted({place for places, pair in self.pairs.items() if pair.p is not None for place in places})
 
     @cached_property
     def _place(self) -> dict[tuple[str, ...], int]:

@@ -74,6 +74,10 @@ def _described(entry: Entry) -> tuple[str, tuple[Parameter, ...], str, list[str]
     if entry.kind == "methods":
         lines += [f"{stage}: {name}" for stage, name in component.stages.items()]
         lines += [f"{key} = {value}" for key, value in component.settings.items()]
+        lines += [
+            f"{key} = {value} ({name})" for name, held in component.presets.items() for key, value in held.items()
+        ]
+        lines += [f"calibration: {component.calibration}"] if component.calibration else []
         lines += [f"reference: {component.reference}"] if component.reference else []
     elif entry.kind == "datasets":
         if isinstance(component.classes, int):

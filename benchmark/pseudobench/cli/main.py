@@ -14,6 +14,7 @@ import click
 
 from pseudobench.base.text import is_path_text
 from pseudobench.errors import BenchError, BenchWarning, Detached
+from pseudobench.registry.plugin_files import take_files
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
 COMMANDS = {
@@ -80,7 +81,8 @@ class Bench(click.Group):
 @click.command(
     cls=Bench,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with `bench run`: four methods on the embedded dataset, in a few minutes.",
+    epilog="Start with `bench run`: a comparison on the embedded dataset, in a few minutes. "
+    "Every command takes `--plugin FILE`, a plugin that is not installed.",
 )
 @click.version_option(package_name="pseudobench", prog_name="bench")
 def cli() -> None:
@@ -116,7 +118,7 @@ def _exit_code(arguments: list[str]) -> int:
     try:
         if not all(map(is_path_text, arguments)):
             raise BenchError("an argument holds a NUL character, or half of one; no name and no path can")
-        code = cli.main(arguments, prog_name="bench", standalone_mode=False)
+        code = cli.main(take_files(arguments), prog_name="bench", standalone_mode=False)
         sys.stdout.flush()
     except Detached as left:
         from pseudobench.output.console import say

@@ -13,9 +13,8 @@ from pseudobench.contracts.parameters import checked, parameters
 from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
 from pseudobench.execution.processes import Processes, warm_up
-from pseudobench.experiments.parsing import check_jobs, experiment_from, parse_settings, read_file
+from pseudobench.experiments.parsing import check_jobs, experiment_from, name_plugins, parse_settings, read_file
 from pseudobench.registry.components import Registry, installed
-from pseudobench.registry.plugin_files import name_file
 
 _EXAMPLES = """\b
 Examples:
@@ -36,12 +35,10 @@ class Command(click.Command):
     """Has the parameters of every executor as options, besides its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Plugins named on the command line come first: they may bring executors, which bring options."""
-        for place, word in enumerate(args):
-            if word == "--plugin" and place + 1 < len(args):
-                name_file(args[place + 1])
-            elif word.startswith("--plugin="):
-                name_file(word.partition("=")[2])
+        """Plugins named in an experiment file come first: they may bring executors, which bring options."""
+        for word in args:
+            if word.endswith(".toml") and Path(word).is_file():
+                name_plugins(Path(word))
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -82,8 +79,8 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 
 @click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--methods", help="Methods, or compositions of components joined by +. [supervised,pl,ups,ups-raps]")
-@click.option("--dataset", help="Datasets. [digits]")
+@click.option("--methods", help="Methods, or compositions of components joined by +. [the default comparison]")
+@click.option("--dataset", help="Datasets. [the embedded one]")
 @click.option("--labels", help="Label counts: the budget of every method. [the dataset's own]")
 @click.option("--seeds", help="A count (3: seeds 0, 1, 2), a range (5-9) or a list (0,4,7). [3]")
 @click.option("--backbone", help="Any timm model or registered network. [the dataset's own]")
@@ -100,7 +97,6 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
     help="Measure on training images held out, not on test images.",
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME.PARAMETER=VALUE", help="A parameter; repeatable.")
-@click.option("--plugin", multiple=True, metavar="FILE", help="A plugin that is not installed, as a file; repeatable.")
 @click.option("--results", help="Folder for run records. [runs, or PSEUDOBENCH_RESULTS]")
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
 @click.option("--cache-dir", help="Folder of what can be computed again. [PSEUDOBENCH_CACHE, or the user's cache]")
@@ -119,7 +115,6 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 def command(
     file: Path | None,
     settings: tuple[str, ...],
-    plugin: tuple[str, ...],
     data_dir: str | None,
     cache_dir: str | None,
     cache: bool,
@@ -136,8 +131,8 @@ def command(
 ) -> int:
     """Run every method on every dataset, label count and seed, then show the table.
 
-    A composition takes the estimator `softmax` and the labeler `hard` if it names none, and with sets the scaling of
-    its set predictor (`platt` for raps; name `unscaled` to do without).
+    A composition that names no estimator or labeler takes the default one; with sets it takes the scaling of its set
+    predictor, unless it names another.
 
     What is said here wins over FILE, an experiment in TOML with the same keys, a table [set] of parameters, and tables
     [[arms]] for experiments of several parts, each with keys of its own. A run whose record is finished is not run

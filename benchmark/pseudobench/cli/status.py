@@ -22,11 +22,13 @@ def command(file: Path | None, results: str | None) -> None:
     With FILE, an experiment file: all runs that it asks for. Without: all runs that have a record.
     """
     from pseudobench.execution.status import states
-    from pseudobench.experiments.parsing import experiment_from, read_file
+    from pseudobench.experiments.parsing import experiment_from, name_plugins, read_file
     from pseudobench.output import console
     from pseudobench.registry.components import installed
     from pseudobench.storage.records import Store
 
+    if file:
+        name_plugins(file)
     experiment = experiment_from(read_file(file)) if file else None
     specs = experiment.specs(installed()[1]) if experiment else None
     folder = results_folder(results or (experiment.results if experiment else None))

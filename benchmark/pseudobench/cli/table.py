@@ -120,7 +120,7 @@ def show_summary(
     columns = pick_columns(registry, parse_names(names, "columns") if names else usual)
     if not names:
         columns = tables.where_rounds_differ(arms, columns)
-    table = (tables.pivot if pivoted else tables.summarize)(arms, columns, methods)
+    table = (tables.pivot if pivoted else tables.summarize)(arms, columns, methods, keep_empty=bool(names))
     places = {(run.place.dataset, str(run.place.labels)) for run in shown}
     near = None if published is None else beside(published, places, (column.name for column in columns))
     if format_ == "csv":
@@ -147,10 +147,13 @@ def show_ranks(
     from pseudobench.analysis.arms import arms_of
     from pseudobench.analysis.rankings import ranking_of
     from pseudobench.analysis.run_facts import judged_by, pick_columns
+    from pseudobench.errors import BenchError
     from pseudobench.output.summary_frames import ranking_frame
     from pseudobench.output.text_tables import ranking_grid
 
-    column, *_ = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs),))
+    column, *more = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(runs),))
+    if more:
+        raise BenchError("--ranks is of one column; name one in --columns")
     arms = [arm for arm in arms_of(runs, registry) if methods is None or arm.method in methods]
     ranking = ranking_of(arms, column)
     if format_ in ("csv", "json"):
@@ -164,10 +167,10 @@ def show_runs(
 ) -> None:
     """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
     from pseudobench.analysis.dataframe import ABOUT, frame
-    from pseudobench.analysis.run_facts import column_name, judged_by, pick_columns
+    from pseudobench.analysis.run_facts import column_name, in_order, judged_by, pick_columns
     from pseudobench.output.text_tables import runs_grid
 
-    shown = [run for run in runs if methods is None or run.spec["method"] in methods]
+    shown = in_order((run for run in runs if methods is None or run.spec["method"] in methods), registry)
     columns = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(shown), *_RUN_COLUMNS))
     if format_ in ("csv", "json"):
         raw = frame(shown, registry)

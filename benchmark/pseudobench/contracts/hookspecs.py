@@ -14,7 +14,7 @@ import pluggy
 if TYPE_CHECKING:
     import click
 
-    from pseudobench.contracts import protocols
+    from pseudobench.contracts import protocols, steps
     from pseudobench.contracts.columns import Column
     from pseudobench.contracts.methods import Method
     from pseudobench.contracts.run_spec import RunSpec
@@ -51,7 +51,7 @@ def bench_selectors() -> list[type[protocols.Selector]]:
 
 
 @hookspec
-def bench_objectives() -> list[type[protocols.Objective]]:
+def bench_objectives() -> list[type[steps.Objective]]:
     """Offer objectives: losses of a training step."""
 
 

@@ -6,7 +6,7 @@ of samples in the pool, C of classes, n of calibration points, B of samples in a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from pseudobench.contracts.datasets import Dataset
     from pseudobench.contracts.executing import Batch, Ended
-    from pseudobench.contracts.steps import Step
     from pseudobench.contracts.values import Context, Estimate, PredictionSets, PseudoLabels, Selection
 
 
@@ -143,25 +142,6 @@ class Selector(Protocol):
         self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
     ) -> Selection:
         """Choose positives and negatives."""
-        ...
-
-
-class Objective(Component, Protocol):
-    """How a network learns in a step. Network, optimizer, schedule and the flow of samples are the harness's.
-
-    All but ``loss`` is optional. ``views = ("weak", "strong")`` asks for plain samples of the pool, each seen in the
-    ways named: ``weak`` is shifted (and mirrored where that is harmless), ``strong`` has RandAugment and a hole on top.
-    ``ratio`` (a parameter, property or class variable; 1 unless said) is their number for each sample of the batch,
-    FixMatch's mu. An objective with views works on images alone, unless it says ``needs_images = False``: of a vector
-    the weak view is the vector itself, the strong one has Gaussian noise of half of each feature's deviation.
-
-    ``start(context, pool)`` gives the state that the training begins with, tensors by name, for ``pool`` samples of
-    the pool. ``loss`` may replace these tensors in ``state`` by others of the same shape and type, without gradient; an
-    interrupted training goes on with the state it had.
-    """
-
-    def loss(self, step: Step, forward: Callable[[Tensor], Tensor], state: dict[str, Tensor]) -> Tensor:
-        """The scalar to minimize. ``forward`` is the network in training: inputs ``[n, ...]`` to logits ``[n, C]``."""
         ...
 
 

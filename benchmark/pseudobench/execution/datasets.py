@@ -71,14 +71,14 @@ class DatasetLoader:
         )
 
     def _check_budget(self, spec: RunSpec, data: Dataset) -> None:
-        imbalance = spec.group(Data).imbalance
-        key = spec.dataset, spec.evaluates_on, spec.trains_on, spec.labels, imbalance
+        imbalance, selects = spec.group(Data).imbalance, "selector" in spec.stages
+        key = spec.dataset, spec.evaluates_on, spec.trains_on, spec.labels, imbalance, selects
         if key not in self._checked:
             self._checked.add(key)
             seen = evaluated(spec, data)
             budget = label_budget(spec, seen)
             check_budget(spec.dataset, seen.strata, budget, imbalance)
-            if budget == len(seen.train_labels) and "selector" in spec.stages:
+            if selects and budget == len(seen.train_labels):
                 raise BenchError(
                     f"--labels {budget}: all of {spec.dataset} is labeled, and {spec.method!r} needs a pool"
                 )

@@ -25,7 +25,7 @@ from pseudobench.experiments.splits import split_for
 from pseudobench.registry.components import Registry
 from pseudobench.registry.plugins import Plugins
 from pseudobench.storage.cache import Cache
-from pseudobench.storage.records import Store
+from pseudobench.storage.records import Store, StoredRecord
 
 if TYPE_CHECKING:
     import torch
@@ -78,7 +78,8 @@ class Runner:
         else:
             records = self._elsewhere(executor, waiting, datasets, device) if waiting else {}
         self.listener.experiment_finished()
-        return [finished.get(spec.run_id) or records[spec.run_id] for spec in specs]
+        found = (finished.get(spec.run_id) or records[spec.run_id] for spec in specs)
+        return [StoredRecord(record, self.store.folder) for record in found]
 
     def _in_turn(
         self, specs: Sequence[RunSpec], datasets: Mapping[str, Dataset], device: torch.device

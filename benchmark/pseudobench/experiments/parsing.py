@@ -15,6 +15,7 @@ from pseudobench.base.text import is_path_text
 from pseudobench.contracts.parameters import Value, suggest
 from pseudobench.errors import BenchError, one_line
 from pseudobench.experiments.experiment import Experiment
+from pseudobench.registry.plugin_files import name_file
 
 #: Seeds that a command may ask for: more can't be meant.
 _MOST_SEEDS = 10_000
@@ -79,7 +80,23 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Value]:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """The keys of an experiment file: those of the command line, a table ``[set]`` of settings, and ``[[arms]]``."""
+    """The keys of an experiment file: those of the command line, a table ``[set]`` of settings, and ``[[arms]]``.
+
+    ``plugins``, files relative to it, is not among them: see `name_plugins`.
+    """
+    return {key: value for key, value in _read_toml(path).items() if key != "plugins"}
+
+
+def name_plugins(path: Path) -> None:
+    """Make the plugin files that an experiment file names plugins of this process."""
+    named = _read_toml(path).get("plugins", [])
+    if not isinstance(named, list) or not all(isinstance(file, str) and is_path_text(file) for file in named):
+        raise BenchError(f'{path}: plugins = {named!r}: a list of files, such as ["my_rule.py"]')
+    for file in named:
+        name_file(str(path.parent / file))
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
     odd = instead_of_file(path)
     if odd not in (None, "a pipe"):  # a shell's <(command) is one
         raise BenchError(f"{path} is {odd}, not a TOML file")

@@ -44,12 +44,10 @@ PRESETS = {
     )
 }
 
-#: What a preset means for vectors: they are not augmented.
-VECTOR: dict[str, dict[str, Value]] = {
-    "smoke": {"recipe.augment": "none", "recipe.threads": 1},
-    "cpu": {"recipe.augment": "none", "recipe.lr": 0.03, "recipe.threads": 1},
-    "paper": {"recipe.augment": "none"},
-}
+#: What every preset means for vectors: they are not augmented, and one thread is the fastest for networks this small.
+#: The rate of images suits them, too: with --validation it was better than 0.03 and 0.01 on letter and disaster, and no
+#: different on satimage and breast-cancer.
+VECTOR: dict[str, Value] = {"recipe.augment": "none", "recipe.threads": 1}
 
 #: Preset to the settings that replace its own if only a head is trained (--tune head). Chosen on validation images.
 HEAD: dict[str, dict[str, Value]] = {

@@ -55,7 +55,7 @@ def resolve(
     budget = source.default_labels if labels is None else labels
     groups = _parameter_groups(registry, chosen)
     values = {name: defaults(kind) for name, kind in groups.items()}
-    vector = VECTOR[preset] if samples_of(source) == VECTORS else {}
+    vector = VECTOR if samples_of(source) == VECTORS else {}
     head = HEAD[preset] if (settings or {}).get("network.tune") == "head" else {}
     for layer in (PRESETS[preset].settings, vector, source.presets.get(preset, {}), head):
         _apply(values, groups, layer)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pseudobench.base.seeds import derive_seed
-from pseudobench.contracts.steps import Step
+from pseudobench.contracts.steps import Objective, Step
 from pseudobench.contracts.values import Context
 from pseudobench.errors import PluginError
 from pseudobench.learning.augmentation import view
@@ -20,7 +20,6 @@ from pseudobench.registry.builtin_objectives import PseudoLabeling
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from pseudobench.contracts.protocols import Objective
     from pseudobench.learning.pool import Normalizer
 
 

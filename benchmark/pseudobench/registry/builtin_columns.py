@@ -29,6 +29,25 @@ def _worst_class(found: Predictions, labels: np.ndarray) -> float | None:
     return min(float(found.correct[labels == label].mean()) for label in set(labels.tolist()))
 
 
+def _at(share: int) -> Callable[[Record], float | None]:
+    """Precision at a share of the pool, in percent, in the order of the method's own score."""
+
+    def read(record: Record) -> float | None:
+        found = (last_round(record).get("selection") or {}).get("precision_at")
+        value: float | None = found[share // 10 - 1] if found else None
+        return value
+
+    return read
+
+
+def _surest_half(found: Predictions, labels: np.ndarray) -> float | None:
+    """Accuracy on the half of the test samples that the network is surest of."""
+    if found.probability.ndim == 2 or len(labels) < 2:
+        return None
+    surest = (-found.probability).argsort(kind="stable")[: len(labels) // 2]
+    return float(found.correct[surest].mean())
+
+
 def _temperature(record: Record) -> float | None:
     selection = last_round(record).get("selection") or {}
     value: float | None = (selection.get("scaling") or {}).get("temperature")
@@ -72,6 +91,7 @@ COLUMNS = (
     Column("f1-micro", "F1 over all classes of all test samples, %", _of("test", "f1_micro"), True, 100),
     Column("f1-macro", "F1 on the test set, averaged over classes, %", _of("test", "f1_macro"), True, 100),
     Column("exact-match", "test samples with every class right, %", _of("test", "exact_match"), True, 100),
+    Column("accuracy-50", "test accuracy on the surest half, %", None, True, 100, score=_surest_half),
     Column("worst-class", "test accuracy on the worst class, %", None, True, 100, score=_worst_class),
     Column("nll", "negative log-likelihood on the test set", _of("test", "nll"), False, digits=3),
     Column("ece", "expected calibration error on the test set, 15 bins, %", _of("test", "ece"), False, 100),
@@ -90,6 +110,10 @@ COLUMNS = (
         _of("selection", "positive_precision"),
         True,
         100,
+    ),
+    *(
+        Column(f"precision-{share}", f"right labels in the surest {share} % of the pool, %", _at(share), True, 100)
+        for share in (10, 50, 90)
     ),
     Column("negatives", "negative labels per sample that has them", _of("selection", "negatives_per_sample")),
     Column(

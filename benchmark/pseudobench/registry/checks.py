@@ -6,11 +6,25 @@ import inspect
 from dataclasses import is_dataclass
 from typing import Any
 
-from pseudobench.contracts.kinds import Kind
+from pseudobench.contracts.kinds import KINDS, Kind
 from pseudobench.contracts.methods import Method
 from pseudobench.contracts.parameters import parameters
 from pseudobench.contracts.settings import GROUPS, Calibration
 from pseudobench.errors import PluginError
+
+
+def kind_of(component: Any) -> Kind:
+    """The kind of a component: by the type of a value, or by the method that makes a class one."""
+    for kind in KINDS:
+        if kind.value is not None and isinstance(component, kind.value):
+            return kind
+    if not isinstance(component, type):
+        raise PluginError(f"{component!r} is no component: neither a class nor a value such as Method")
+    verbs = {kind.verb: kind for kind in KINDS if kind.verb}
+    for verb, kind in verbs.items():
+        if hasattr(component, verb):
+            return kind
+    raise PluginError(f"{component.__name__} is no component: it has none of the methods {', '.join(verbs)}")
 
 
 def check_component(kind: Kind, component: Any) -> None:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from pseudobench.contracts.kinds import KINDS, STAGE_KINDS, Kind, kind_named
@@ -104,13 +105,19 @@ class Registry:
         return [entry.name for entry in self.of(kind) if getattr(entry.component, "is_default", False)]
 
     def method(self, text: str) -> Method:
-        """A method by name, or a composition of components such as ``mc-dropout+raps+set-argmax+ups``."""
-        method: Method = self._compose(text) if "+" in text else self.get("methods", text)
+        """A method by name, or a composition of components such as ``mc-dropout+raps+set-argmax+ups``.
+
+        A selector's name alone is a composition with the default estimator and labeler.
+        """
+        alone = ("methods", text) not in self._entries and any(
+            (kind.name, text) in self._entries for kind in STAGE_KINDS.values()
+        )
+        method: Method = self._compose(text) if alone or "+" in text else self.get("methods", text)
         return method
 
     def _compose(self, text: str) -> Method:
         stages: dict[str, str] = {}
-        for name in text.split("+"):
+        for name in map(str.strip, text.split("+")):
             stage = self._stage_of(name)
             if stage in stages:
                 raise BenchError(f"method {text!r} names two for its {stage}: {stages[stage]!r} and {name!r}")
@@ -126,7 +133,8 @@ class Registry:
         for stage in ("estimator", "labeler"):
             if stage not in stages:
                 stages[stage] = self._default(text, stage)
-        return Method(name=text, description="composed on the command line", **stages)  # type: ignore[arg-type]
+        named = [stages[stage] for stage in STAGE_KINDS if stages.get(stage) in text.split("+")]
+        return Method(name="+".join(named), description="composed on the command line", **stages)  # type: ignore[arg-type]
 
     def _stage_of(self, name: str) -> str:
         """The stage that the component called ``name`` does."""
@@ -171,8 +179,18 @@ def _take(registry: Registry, plugins: Plugins, info: PluginInfo, kind: Kind, of
 @cache
 def installed() -> tuple[Plugins, Registry]:
     """The installed plugins and their components, loaded once per process. Warns of each that is not in use."""
+    return with_plugins()
+
+
+def with_plugins(*further: ModuleType) -> tuple[Plugins, Registry]:
+    """The installed plugins, and ``further`` ones, with their components. Warns of each that is not in use."""
     plugins = load_plugins()
+    for module in further:
+        plugins.add(module, PluginInfo(module.__name__, "this process", "-"))
     registry = build_registry(plugins)
+    for info in plugins.infos.values():
+        if info.error and (info.distribution in ("a file", "this process")):
+            raise BenchError(f"{info} can't be used: {info.error}")
     for broken in plugins.broken:
         warnings.warn(f"{broken} is not in use: {broken.error}", BenchWarning, stacklevel=2)
     return plugins, registry

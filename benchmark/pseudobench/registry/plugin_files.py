@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -29,8 +30,27 @@ def name_file(file: str) -> None:
     os.environ[FILES] = os.pathsep.join(dict.fromkeys([*plugin_files(), str(path)]))
 
 
+def take_files(arguments: Sequence[str]) -> list[str]:
+    """Arguments of a command without ``--plugin FILE``; each such file becomes a plugin (see `name_file`)."""
+    left: list[str] = []
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--":
+            return [*left, word, *waiting]
+        if word == "--plugin":
+            if not waiting:
+                raise BenchError("--plugin needs the file of a plugin")
+            name_file(waiting.pop(0))
+        elif word.startswith("--plugin="):
+            name_file(word.partition("=")[2])
+        else:
+            left.append(word)
+    return left
+
+
 def import_plugin(name: str) -> ModuleType:
-    """A module by its name, or by its file."""
+    """A module by its name, or by its file. Modules beside a file can be imported, after all others of their name."""
     if not name.endswith(".py"):
         return importlib.import_module(name)
     path = Path(name).absolute()
@@ -42,6 +62,8 @@ def import_plugin(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise BenchError(f"there is no plugin file {name}")
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # dataclasses look their module up there
     try:

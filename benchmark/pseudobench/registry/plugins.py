@@ -14,7 +14,7 @@ import pluggy
 
 from pseudobench.contracts import hookspecs
 from pseudobench.contracts.parameters import suggest
-from pseudobench.errors import BenchWarning, PluginError, one_line
+from pseudobench.errors import BenchError, BenchWarning, PluginError, one_line
 from pseudobench.registry.plugin_files import import_plugin, plugin_files
 
 #: The version of the plugin API: hooks, protocols, data types. It rises with what plugins can rely on.
@@ -147,15 +147,16 @@ def load_plugins(*, bundled: bool = True) -> Plugins:
 
 
 def _add_file(plugins: Plugins, file: str) -> None:
+    """Register a plugin that is a file; raises if it can't be used: somebody has asked for it by name."""
     info = PluginInfo(Path(file).stem, "a file", Path(file).name)
     if info.name in plugins.infos:
         info = replace(info, name=file)
     try:
-        plugin = import_plugin(file)
+        plugins.add(import_plugin(file), info)
     except (Exception, SystemExit) as error:
-        plugins.fail(info, error)
-    else:
-        plugins.add(plugin, info)
+        raise BenchError(f"the plugin file {file} can't be used: {one_line(error)}") from error
+    if plugins.infos[info.name].error:
+        raise BenchError(f"the plugin file {file} can't be used: {plugins.infos[info.name].error}")
 
 
 def _distribution(point: EntryPoint) -> str:

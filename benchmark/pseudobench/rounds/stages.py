@@ -117,11 +117,12 @@ def _predict_sets(
     rest = [fold.rest for fold in folds]
     tests = [run.pool(network, run.data.test.tensor) for network in networks.folds or (networks.main,)]
     tests = tests if scaling is None else [test.scaled(scaling) for test in tests]
-    of_pool, of_test = (
-        _expect(PredictionSets, calibrated.predict(pools, context), (len(pools[0]), context.classes))
-        for pools in (rest, tests)
-    )
-    return calibrated, of_pool, of_test
+
+    def predict(pools: list[NetworkPool]) -> PredictionSets:
+        with unchanged(*_tensors(pools)):
+            return _expect(PredictionSets, calibrated.predict(pools, context), (len(pools[0]), context.classes))
+
+    return calibrated, predict(rest), predict(tests)
 
 
 def _expect(kind: type[Result], result: Any, shape: tuple[int, int]) -> Result:

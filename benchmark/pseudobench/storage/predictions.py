@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ def _save(path: Path, **arrays: Any) -> dict[str, str]:
     return {"file": path.name, "sha256": hashlib.sha256(content.getvalue()).hexdigest()}
 
 
-def load_predictions(folder: Path, said: dict[str, str]) -> Predictions:
+def load_predictions(folder: Path, said: Mapping[str, str]) -> Predictions:
     """The predictions that a record in ``folder`` says it has; raises if they are not those."""
     import numpy as np
 

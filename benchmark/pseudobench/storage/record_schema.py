@@ -214,9 +214,8 @@ class UnknownFormatError(ValueError):
     """A record of another format, which a newer version may have written."""
 
 
-_record = msgspec.json.Decoder(Record)
-_head = msgspec.json.Decoder(_Head)
-_anything = msgspec.json.Decoder(dict[str, Any])
+_record, _head = msgspec.json.Decoder(Record), msgspec.json.Decoder(_Head)
+_anything: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
 
 def decode(content: bytes) -> dict[str, Any] | None:

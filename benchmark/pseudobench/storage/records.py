@@ -19,10 +19,18 @@ from pseudobench.base.text import in_texts, without_surrogates
 from pseudobench.errors import BenchError, BenchWarning
 from pseudobench.storage.record_schema import FORMAT, KIND, UnknownFormatError, decode
 
-__all__ = ["FORMAT", "KIND", "Store", "read_record", "record_files", "records_of", "without_times"]
+__all__ = ["FORMAT", "KIND", "Store", "StoredRecord", "read_record", "record_files", "records_of", "without_times"]
 
 #: Bytes of the largest file that is read: a thousand times an ordinary record.
 _LARGEST = 64_000_000
+
+
+class StoredRecord(dict[str, Any]):
+    """A record and the folder that it lies in, with its predictions beside it."""
+
+    def __init__(self, record: Mapping[str, Any], folder: Path) -> None:
+        super().__init__(record)
+        self.folder = folder
 
 
 @dataclass(frozen=True)
@@ -191,7 +199,8 @@ def _read(path: Path) -> dict[str, Any] | None:
     try:
         if path.stat().st_size > _LARGEST:
             raise BenchError(f"{path} is too large for a run record; move it away")
-        return decode(path.read_bytes())
+        record = decode(path.read_bytes())
+        return None if record is None else StoredRecord(record, path.parent)
     except OSError as error:
         raise BenchError(f"can't read {path}: {error.strerror or error}") from None
     except UnknownFormatError as error:

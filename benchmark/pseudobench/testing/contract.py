@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pseudobench.contracts.datasets import MULTI, SINGLE
-from pseudobench.contracts.kinds import KINDS, Kind, kind_named
+from pseudobench.contracts.kinds import Kind, kind_named
 from pseudobench.contracts.parameters import parameters
 from pseudobench.contracts.values import Selection
 from pseudobench.errors import PluginError, one_line
-from pseudobench.registry.checks import check_component
+from pseudobench.registry.checks import check_component, kind_of
 from pseudobench.testing.fakes import FakePool, fake_context
 from pseudobench.testing.objectives import trials
 from pseudobench.testing.offers import offers
@@ -49,20 +49,6 @@ class Check:
 
     def __str__(self) -> str:
         return self.name
-
-
-def kind_of(component: Any) -> Kind:
-    """The kind of a component: by the type of a value, or by the method that makes a class one."""
-    for kind in KINDS:
-        if kind.value is not None and isinstance(component, kind.value):
-            return kind
-    if not isinstance(component, type):
-        raise PluginError(f"{component!r} is no component: neither a class nor a value such as Method")
-    verbs = {kind.verb: kind for kind in KINDS if kind.verb}
-    for verb, kind in verbs.items():
-        if hasattr(component, verb):
-            return kind
-    raise PluginError(f"{component.__name__} is no component: it has none of the methods {', '.join(verbs)}")
 
 
 def contract(

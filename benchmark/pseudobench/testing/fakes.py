@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -62,9 +62,17 @@ class FakePool:
         return [self, *(FakePool(logits=self._logits + noise.to(self._logits)) for noise in drawn)]
 
 
-def fake_context(classes: int = 5, *, seed: int = 0, round_: int = 1, rounds: int = 3, task: str = SINGLE) -> Context:
-    """Where in a run a stage is."""
-    return Context(seed=seed, round=round_, rounds=rounds, classes=classes, task=task)
+def fake_context(
+    classes: int = 5,
+    *,
+    seed: int = 0,
+    round_: int = 1,
+    rounds: int = 3,
+    task: str = SINGLE,
+    calibration: Sequence[Fold[FakePool]] | None = None,
+) -> Context:
+    """Where in a run a stage is; ``calibration`` such as `fake_folds` for one that asks for calibration points."""
+    return Context(seed=seed, round=round_, rounds=rounds, classes=classes, task=task, calibration=calibration)
 
 
 def fake_estimate(pool: FakePool | None = None, task: str = SINGLE) -> Estimate:

@@ -108,7 +108,8 @@ def test_run_table_show_and_again(bench):
 def test_table_numbers_are_the_means_of_the_records(bench):
     bench("run", *SMOKE, "--quiet")
     accuracy = [
-        json.loads(path.read_text())["rounds"][-1]["test"]["accuracy"] for path in Path("runs").glob("*supervised*")
+        json.loads(path.read_text())["rounds"][-1]["test"]["accuracy"]
+        for path in Path("runs").glob("*supervised*.json")
     ]
     rows = json.loads(bench("table", "--format", "json").out)
     (row,) = [row for row in rows if row["method"] == "supervised"]

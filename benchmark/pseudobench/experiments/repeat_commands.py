@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from pseudobench.contracts.parameters import Value
 from pseudobench.contracts.run_spec import RunSpec, flat
@@ -56,8 +56,10 @@ def _settings(spec: RunSpec, registry: Registry) -> tuple[dict[str, Value], str]
         now = _resolved(spec, said, registry)
     except BenchError as error:
         return said, str(error)
-    same = now.run_id == spec.run_id
-    return said, "" if same else "the installed version runs something else under these names"
+    if replace(now, sources={}).run_id != replace(spec, sources={}).run_id:
+        return said, "the installed version runs something else under these names"
+    changed = sorted(name for name in spec.sources if spec.sources[name] != now.sources.get(name))
+    return said, f"changed since: {', '.join(changed)}" if changed else ""
 
 
 def _resolved(spec: RunSpec, settings: Mapping[str, Value], registry: Registry) -> RunSpec:

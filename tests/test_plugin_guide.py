@@ -55,7 +55,8 @@ def test_recipes_are_short_and_run(method, code, tmp_path):
     plugins = load_plugins()
     plugins.add(module, PluginInfo("guide", "guide", "1"))
     registry = build_registry(plugins)
-    spec = resolve(registry, method=method, dataset="digits", seed=0, preset="smoke")
+    name, _, dataset = method.partition(" --dataset ")
+    spec = resolve(registry, method=name, dataset=dataset or "digits", seed=0, preset="smoke")
     (record,) = make_runner(tmp_path, registry, plugins).run([spec])
     assert record["status"] == "done", record["error"]
 

@@ -127,4 +127,4 @@ def test_a_data_folder_that_is_a_file_is_refused_first(bench, tmp_path):
     for arguments in (("data", "cifar10"), ("data",), ("run", "--dataset", "digits")):
         outcome = bench(*arguments, "--data-dir", "file")
         assert outcome.code == 2
-        assert outcome.err == "error: --data-dir file: a folder, and this is a file\n"
+        assert outcome.err == "error: the data folder file is a file; name a folder\n"

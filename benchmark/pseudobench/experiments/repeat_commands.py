@@ -56,7 +56,7 @@ def _settings(spec: RunSpec, registry: Registry) -> tuple[dict[str, Value], str]
         now = _resolved(spec, said, registry)
     except BenchError as error:
         return said, str(error)
-    if replace(now, sources={}).run_id != replace(spec, sources={}).run_id:
+    if replace(now, sources={}, method=spec.method).run_id != replace(spec, sources={}).run_id:
         return said, "the installed version runs something else under these names"
     changed = sorted(name for name in spec.sources if spec.sources[name] != now.sources.get(name))
     return said, f"changed since: {', '.join(changed)}" if changed else ""

@@ -27,7 +27,7 @@ Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 Name = Annotated[str, Meta(min_length=1, max_length=100_000)]
 Text = Annotated[str, Meta(max_length=100_000)]
 #: A value of a setting.
-Setting = bool | Annotated[int, Meta(ge=-_MOST, le=_MOST)] | Number | Text | None
+Setting = bool | Annotated[int, Meta(ge=-_MOST, le=_MOST)] | Annotated[float, Meta(ge=-1e300, le=1e300)] | Text | None
 Bins = Annotated[list[Number], Meta(min_length=_BINS, max_length=_BINS)]
 
 

@@ -108,7 +108,7 @@ def test_an_interrupted_objective_goes_on_bit_for_bit(registry, tmp_path, stop):
     cache = Cache(tmp_path, every=0.0)
     with pytest.raises(StoppedError):
         train(registry, data, LESSON, checkpoint=cache.checkpoint("key"), on_epoch=pull_the_plug)
-    kept = cache.load("checkpoints", "key").tensors
+    kept = cache.load("checkpoints", "key", lambda kept: kept).tensors
     assert kept["objective/seen"].sum() == (stop + 1) * 5 * 12  # epochs, steps, pool samples in a step
     epochs = []
     resumed = train(registry, data, LESSON, checkpoint=cache.checkpoint("key"), on_epoch=epochs.append)
@@ -284,7 +284,7 @@ def test_soft_selections_survive_an_interruption(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         make_runner(tmp_path / "cut", registry, plugins, Plug(), **config).run([spec])
     (path,) = (tmp_path / "cache" / "runs").glob("*.safetensors")
-    kept = Cache(tmp_path / "cache").load("runs", path.stem).tensors
+    kept = Cache(tmp_path / "cache").load("runs", path.stem, lambda kept: kept).tensors
     assert set(kept) == {"positive", "negative", "weight", "target"}
     (resumed,) = make_runner(tmp_path / "cut", registry, plugins, **config).run([spec])
     assert resumed["resumed_after"] == 1

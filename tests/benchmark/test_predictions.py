@@ -101,7 +101,7 @@ def test_rescoring_gives_an_old_run_a_new_column(finished, bench, registry):
     scores = record.pop("scores")
     path.write_text(json.dumps(record))
     outcome = bench("rescore")
-    assert (outcome.code, "2 of 2 runs rescored: worst-class" in outcome.out) == (0, True)
+    assert (outcome.code, "2 of 2 runs rescored: accuracy-50, worst-class" in outcome.out) == (0, True)
     assert json.loads(path.read_text())["scores"] == scores
     assert len(load_digits().target) > 0
 

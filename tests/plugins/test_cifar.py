@@ -167,6 +167,7 @@ def test_every_method_runs_on_cifar_files(ten_classes, bench, registry):
         "run",
         *("--dataset", "cifar10", "--labels", "100", "--seeds", "1", "--preset", "smoke"),
         *("--methods", ",".join(methods), "--json", "--quiet", "--set", "recipe.threads=1"),
+        "--in-process",  # the made-up files are known to this process alone
     )
     assert outcome.code == 0, outcome.err
     rows = json.loads(outcome.out)

@@ -48,7 +48,9 @@ def environment(tmp_path_factory):
     ours = sysconfig.get_path("purelib")  # torch is not downloaded again: our packages are added to its own
     (packages / "ours.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
     bench = made.folder / "env" / "bin" / "bench"
-    bench.write_text(f"#!{made.folder / 'env' / 'bin' / 'python'}\nfrom pseudobench.cli.main import main\nmain()\n")
+    python = made.folder / "env" / "bin" / "python"
+    start = 'if __name__ == "__main__":\n    main()\n'  # as pip writes it: workers import this file too
+    bench.write_text(f"#!{python}\nfrom pseudobench.cli.main import main\n\n{start}")
     bench.chmod(0o755)
     return made
 

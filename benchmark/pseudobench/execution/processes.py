@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 
+#: Seconds until a run has begun in its process, before its own time counts.
+_STARTING = 120.0
+
+
 @dataclass(frozen=True)
 class Processes:
     """Processes on this machine, each with its share of the cores; --jobs says how many."""
@@ -124,9 +128,13 @@ class Worker:
     def start(self, spec: RunSpec) -> None:
         """Give it a run."""
         self.spec = spec
-        self.deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        self._allow(_STARTING)  # it may have to import torch and read its dataset first
         with suppress(OSError):  # it has died; its end is heard next
             self.connection.send(spec)
+
+    def _allow(self, more: float = 0.0) -> None:
+        """Give its run the time that it may take, and ``more``."""
+        self.deadline = None if self._timeout is None else time.monotonic() + self._timeout + more
 
     def expire(self) -> Iterator[Ended]:
         """End the process if its run has used up its time; yields that run."""
@@ -148,6 +156,8 @@ class Worker:
             self.spec = self.deadline = None
             yield spec, details[0]
         else:
+            if what == "run_started":
+                self._allow()
             batch.hear((what, *details))
 
     def stop(self) -> None:

@@ -51,7 +51,8 @@ def write_entry(path: Path, identity: tuple[str, str], tensors: Mapping[str, Ten
     """Write an entry whole or not at all."""
     from safetensors.torch import save, save_file
 
-    whole = {name: tensors[name].contiguous().cpu() for name in sorted(tensors)}
+    # Copies: two names may be one tensor, which the format does not allow.
+    whole = {name: tensors[name].contiguous().cpu().clone() for name in sorted(tensors)}
     text = json.dumps(note)
     about = {"note": text, "checksum": _checksum(identity, whole, text)}
     if is_remote(path):

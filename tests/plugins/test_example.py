@@ -86,7 +86,9 @@ def test_it_is_a_row_of_the_table_beside_ups(installed):
     methods = ("--methods", "ups,percentile-labeling")
     table = installed.run("bench", "run", *methods, *quick, "--set", "percentile.step=30")
     assert "percentile-labeling" in table
-    records = [json.loads(path.read_text()) for path in (installed.folder / "runs").glob("*-percentile-labeling-*")]
+    records = [
+        json.loads(path.read_text()) for path in (installed.folder / "runs").glob("*-percentile-labeling-*.json")
+    ]
     assert len(records) == 2
     for record in records:
         assert record["environment"]["plugins"]["percentile"] == "pseudobench-percentile 0.3.0"
@@ -103,7 +105,7 @@ def test_version_2_is_listed_sound_and_run(installed):
     assert "broken" not in checked.split("0 broken")[1]
     quick = ("--preset", "smoke", "--seeds", "1", "--set", "calibration.folds=2")
     installed.run("bench", "run", "--methods", "percentile-labeling,noisy-student,fixmatch", *quick)
-    (path,) = (installed.folder / "runs").glob("*-noisy-student-*")
+    (path,) = (installed.folder / "runs").glob("*-noisy-student-*.json")
     record = json.loads(path.read_text())
     assert record["status"] == "done"
     assert record["spec"]["stages"]["objective"] == "balanced-average"

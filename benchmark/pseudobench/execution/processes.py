@@ -141,6 +141,7 @@ class Worker:
         if self.spec is not None and self.deadline is not None and time.monotonic() >= self.deadline:
             spec, self.spec = self.spec, None
             self.process.kill()
+            self.process.join()  # dead before anybody asks whether it lives
             yield spec, f"it took longer than the {self._timeout:g} s of --timeout"
 
     def hear(self, batch: Batch) -> Iterator[Ended]:

@@ -181,7 +181,7 @@ _PAPER = "Moezzi, An Uncertainty-Aware Pseudo-Label Selection Framework using Re
 
 
 #: Algorithm 2 as printed: sets calibrated on the very data that the network was trained on, and plain Platt scaling.
-#: Smoothed targets are not in the paper. Without them the temperature of a network that fits its labels ends at a bound.
+#: Smoothed targets are not in the paper. Without them the temperature of a network that fits its labels is at a bound.
 PAPER = Method(
     "ups-raps",
     "the paper's letter: UPS with labels from RAPS sets, calibrated on the training data",

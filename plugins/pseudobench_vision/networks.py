@@ -116,7 +116,10 @@ class WideBlock(nn.Module):
 def wrn_28_2(
     pretrained: bool = False, num_classes: int = 10, in_chans: int = 3, drop_rate: float = 0.0, **_: Any
 ) -> nn.Module:
-    """Wide ResNet 28-2 (Zagoruyko and Komodakis 2016): three stages of four blocks, dropout in the head."""
+    """Wide ResNet 28-2 (Zagoruyko and Komodakis 2016) with leaky ReLU and dropout in the head, as in USB.
+
+    UPS's own has another activation (mish), an offset in its batch norm, and dropout inside its blocks.
+    """
     layers: list[nn.Module] = [nn.Conv2d(in_chans, 16, 3, padding=1, bias=False)]
     for stage, (before, width) in enumerate(pairwise((16, 32, 64, 128))):
         layers.append(WideBlock(before, width, stride=2 if stage else 1))

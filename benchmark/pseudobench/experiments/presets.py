@@ -29,8 +29,8 @@ PRESETS = {
         Preset(
             "paper",
             "the published recipe of UPS (with --backbone cnn13): days on a GPU",
-            # No weight decay: the published code has the option but never passes it to its optimizer. Batches of 128
-            # throughout: the published code takes 64 in the first round below 4000 labels.
+            # As in the published code; METHOD.md lists what differs. No weight decay: the code has the option but never
+            # passes it to its optimizer. 20 trainings in all: the first one is round 0.
             {
                 "recipe.epochs": 1024,
                 "recipe.steps": None,
@@ -38,7 +38,9 @@ PRESETS = {
                 "recipe.lr": 0.03,
                 "recipe.weight_decay": 0.0,
                 "recipe.augment": "paper",
-                "loop.rounds": 20,
+                "recipe.batches": "ups",
+                "recipe.halve_below": 4000,
+                "loop.rounds": 19,
                 "loop.settle": None,
             },
         ),

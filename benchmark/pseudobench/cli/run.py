@@ -104,7 +104,7 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
     "--cache/--no-cache", default=True, help="Reuse what was trained before; the results are the same. [cache]"
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
-@click.option("--jobs", type=int, help="Runs at a time, each in a process of its own. [1, or as the executor likes]")
+@click.option("--jobs", default="auto", show_default=True, help="Runs at a time, each in a process; auto: all cores.")
 @click.option("--executor", help="Where runs execute; `bench list executors` shows them. [processes]")
 @click.option("--in-process", is_flag=True, help="Run in this process, one after another, for debuggers.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Most seconds that a run may take. [any]")
@@ -118,7 +118,7 @@ def command(
     data_dir: str | None,
     cache_dir: str | None,
     cache: bool,
-    jobs: int | None,
+    jobs: str,
     executor: str | None,
     in_process: bool,
     timeout: float | None,
@@ -146,13 +146,12 @@ def command(
     experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
     specs = experiment.specs(registry)
 
-    if in_process and (jobs or executor or timeout):
+    if in_process and (jobs != "auto" or executor or timeout):
         raise BenchError("--in-process goes with none of --jobs, --executor and --timeout: runs have no other process")
     if timeout is not None and executor not in (None, Processes.name):
         raise BenchError(f"--timeout is for runs in processes of this machine, not for --executor {executor}")
-    jobs = None if in_process else check_jobs(jobs)
     if where is None and not in_process:
-        where, jobs = Processes(), jobs or 1
+        where = Processes()
     if isinstance(where, Processes):
         warm_up(specs)
     with console.working("loading torch and timm"):
@@ -166,7 +165,7 @@ def command(
         cache=cache,
         device=device,
         force=force,
-        jobs=jobs,
+        jobs=check_jobs(jobs),
         timeout=timeout,
         keep=keep,
     )

@@ -45,7 +45,7 @@ class Recipe:
     )
     threads: int | None = param(
         None,
-        "threads of torch on the CPU; none: all cores, and the last bits then depend on their number",
+        "threads of torch on the CPU; none: all cores, or a job's share of them; last bits depend on their number",
         low=1,
         high=1024,
     )

@@ -45,9 +45,12 @@ class Training:
         self._stream = Stream(data.leading, recipe.batch_size, self._draws)
         self._steps = recipe.steps or math.ceil(pass_length(data) / recipe.batch_size)
         groups = param_groups_weight_decay(network, recipe.weight_decay)
-        self._optimizer = torch.optim.SGD(groups, recipe.lr, recipe.momentum, nesterov=recipe.momentum > 0)
+        # Fused: one pass over each parameter instead of five, for small networks a fifth of a step's time.
+        self._optimizer = torch.optim.SGD(groups, recipe.lr, recipe.momentum, nesterov=recipe.momentum > 0, fused=True)
         self._lesson = LessonInProgress(lesson, data, normalize, batch_size=recipe.batch_size, seed=seed)
-        self._images = data.images.to(self._device)  # whole, once: batches are gathered where they are used
+        # On the device once, as a whole: batches are gathered where they are used. Vectors are normalized once, too.
+        self._vectors = data.images.ndim == 2
+        self._images = normalize(data.images[data.rows]) if self._vectors else data.images.to(self._device)
         self._rows = data.rows.to(self._device)
         self._compiled: Any = torch.compile(network) if recipe.compile else network
         self._dropout = nullcontext if recipe.compile else FastDropout  # compiled code draws by itself
@@ -67,13 +70,18 @@ class Training:
 
     def _step(self, rows: Tensor, progress: float) -> Tensor:
         """One step on the samples ``rows int64 [B]``."""
-        pixels = self._augment.pixels(self._images[self._rows[rows]], self._draws)
-        inputs = self._augment.inputs(self._normalize(pixels), self._draws)
-        loss = self._lesson.loss(inputs, rows, progress, self._forward)
+        loss = self._lesson.loss(self._inputs(rows), rows, progress, self._forward)
         self._optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         self._optimizer.step()
         return loss
+
+    def _inputs(self, rows: Tensor) -> Tensor:
+        """The samples ``rows int64 [B]`` as the network sees them in this step, ``[B, ...]``."""
+        if self._vectors:
+            return self._augment.inputs(self._images[rows], self._draws)
+        pixels = self._augment.pixels(self._images[self._rows[rows]], self._draws)
+        return self._augment.inputs(self._normalize(pixels), self._draws)
 
     def _forward(self, inputs: Tensor) -> Tensor:
         """The network in training: inputs ``[n, ...]`` to logits ``float32 [n, C]``."""

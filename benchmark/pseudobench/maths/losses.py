@@ -71,14 +71,14 @@ def single_label_loss(
     Each of the two is a mean over its own samples. A ``target`` concerns the first alone.
     """
     has_positive = positive.any(1)
-    loss = logits.new_zeros(())
-    if bool(has_positive.any()):
-        own = (None if part is None else part[has_positive] for part in (weight, target))
-        loss = loss + positive_cross_entropy(logits[has_positive], positive[has_positive], *own)
-    if not bool(has_positive.all()):
-        rest = ~has_positive
-        loss = loss + negative_cross_entropy(logits[rest], negative[rest], None if weight is None else weight[rest])
-    return loss
+    if bool(has_positive.all()):
+        return positive_cross_entropy(logits, positive, weight, target)
+    rest = ~has_positive
+    loss = negative_cross_entropy(logits[rest], negative[rest], None if weight is None else weight[rest])
+    if bool(rest.all()):
+        return loss
+    own = (None if part is None else part[has_positive] for part in (weight, target))
+    return positive_cross_entropy(logits[has_positive], positive[has_positive], *own) + loss
 
 
 def loss_of(logits: Tensor, step: Step) -> Tensor:

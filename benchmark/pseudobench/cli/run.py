@@ -8,13 +8,16 @@ from typing import Any
 import click
 
 from pseudobench.api import runner_config
+from pseudobench.cli.run_words import show_forecast, show_verdict
 from pseudobench.cli.showing import show_frame
 from pseudobench.contracts.parameters import checked, parameters
 from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
 from pseudobench.execution.processes import Processes, warm_up
 from pseudobench.experiments.parsing import check_jobs, experiment_from, name_plugins, parse_settings, read_file
+from pseudobench.files.fetching import reporting
 from pseudobench.registry.components import Registry, installed
+from pseudobench.storage.plans import Plans
 
 _EXAMPLES = """\b
 Examples:
@@ -82,7 +85,7 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 @click.option("--methods", help="Methods, or compositions of components joined by +. [the default comparison]")
 @click.option("--dataset", help="Datasets. [the embedded one]")
 @click.option("--labels", help="Label counts: the budget of every method. [the dataset's own]")
-@click.option("--seeds", help="A count (3: seeds 0, 1, 2), a range (5-9) or a list (0,4,7). [3]")
+@click.option("--seeds", help="A count (3: seeds 0, 1, 2), a range (5-9) or a list (0,4,7). [6]")
 @click.option("--backbone", help="Any timm model or registered network. [the dataset's own]")
 @click.option("--weights", help="Where the backbone starts: timm, a .safetensors or .pth file, or package:NAME. [new]")
 @click.option("--tune", help="full: train all of the backbone; head: freeze it and train a head. [full]")
@@ -110,6 +113,9 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Most seconds that a run may take. [any]")
 @click.option("--keep", is_flag=True, help="Keep whole logits of test samples and pool beside each record.")
 @click.option("--force", is_flag=True, help="Run again what is finished.")
+@click.option(
+    "--dry-run", is_flag=True, help="Execute nothing; show the runs, those done, and an estimate of the cost."
+)
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="The runs as JSON on standard output, and nothing else there.")
 def command(
@@ -125,6 +131,7 @@ def command(
     keep: bool,
     device: str,
     force: bool,
+    dry_run: bool,
     quiet: bool,
     as_json: bool,
     **flags: Any,
@@ -152,7 +159,7 @@ def command(
         raise BenchError(f"--timeout is for runs in processes of this machine, not for --executor {executor}")
     if where is None and not in_process:
         where = Processes()
-    if isinstance(where, Processes):
+    if isinstance(where, Processes) and not dry_run:
         warm_up(specs)
     with console.working("loading torch and timm"):
         from pseudobench.analysis.run_facts import read_facts
@@ -169,9 +176,14 @@ def command(
         timeout=timeout,
         keep=keep,
     )
+    if dry_run:
+        show_forecast(specs, config)
+        return 0
+    Plans(config.results).put(specs)
     listener = progress.listener(quiet)
     try:
-        runs = read_facts(Runner(config, registry, plugins, listener, where).run(specs), registry)
+        with reporting(progress.teller(listener)):
+            runs = read_facts(Runner(config, registry, plugins, listener, where).run(specs), registry)
     finally:
         listener.experiment_finished()
     if as_json:
@@ -182,5 +194,5 @@ def command(
         from pseudobench.cli.table import show_summary
 
         show_summary(runs, registry)
-        console.say(f"records: {config.results}")
+        show_verdict(runs, registry, config.results, config.jobs or 1)
     return int(not all(run.done for run in runs))

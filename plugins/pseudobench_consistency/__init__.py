@@ -89,7 +89,7 @@ class FreeMatch:
         return {"confidence": torch.tensor(1 / context.classes), "probs": uniform, "shares": uniform.clone()}
 
     def loss(self, step: Step, forward: Callable[[Tensor], Tensor], state: dict[str, Tensor]) -> Tensor:
-        """The loss of labels, the pool's beyond the thresholds, and the fairness of the classes."""
+        """The loss of the labels, of the pool samples above their thresholds, and of the fairness among classes."""
         from pseudobench_consistency import rules
 
         labeled, weak, strong = rules.logits_of(step, forward)
@@ -126,7 +126,7 @@ class SoftMatch:
         }
 
     def loss(self, step: Step, forward: Callable[[Tensor], Tensor], state: dict[str, Tensor]) -> Tensor:
-        """The loss of labels, and the pool's with a weight for each sample."""
+        """The loss of the labels, and of the pool with a weight for each sample."""
         from pseudobench_consistency import rules
 
         labeled, weak, strong = rules.logits_of(step, forward)

@@ -21,7 +21,7 @@ class Network(nn.Module):
         self._before_dropout = drops[0] if drops else len(features)
 
     def forward_before_dropout(self, x: Tensor) -> Tensor:
-        """What does not depend on dropout: several passes with dropout share it."""
+        """The layers before dropout: several passes with dropout share their output."""
         maps: Tensor = self.features[: self._before_dropout](x)
         return maps
 
@@ -35,7 +35,7 @@ class Network(nn.Module):
         return maps
 
     def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:
-        """Feature maps to logits ``[B, C]``, or with ``pre_logits`` to what the last layer is given."""
+        """Feature maps to logits ``[B, C]``, or with ``pre_logits`` to the inputs of the last layer."""
         given = functional.dropout(x.mean((2, 3)), self.drop_rate, self.training)
         outputs: Tensor = given if pre_logits else self.fc(given)
         return outputs

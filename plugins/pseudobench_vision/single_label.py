@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pseudobench_vision.listing import Listing
 
 
-#: Preset to what it sets for a dataset.
+#: The settings of a dataset, by preset.
 Presets = Mapping[str, Mapping[str, Value]]
 
 
@@ -144,7 +144,7 @@ class Mnist(FashionMnist):
 
 
 class Listed:
-    """What is known of a dataset from the list of its files."""
+    """A dataset whose sizes are known from the list of its files."""
 
     @property
     def _listing(self) -> Listing[Any]:

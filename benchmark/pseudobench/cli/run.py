@@ -35,17 +35,17 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 
 
 class Command(click.Command):
-    """Has the parameters of every executor as options, besides its own."""
+    """A command whose options include the parameters of every executor."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Plugins named in an experiment file come first: they may bring executors, which bring options."""
+        """Load the plugins named in an experiment file first: their executors may add options."""
         for word in args:
             if word.endswith(".toml") and Path(word).is_file():
                 name_plugins(Path(word))
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Ours, then those of executors, then help."""
+        """The command's own options, then the executors', then --help."""
         own = super().get_params(ctx)
         return [*own[:-1], *executor_options(installed()[1]), *own[-1:]]
 
@@ -62,7 +62,7 @@ def executor_options(registry: Registry) -> list[click.Parameter]:
 
 
 def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -> Executor | None:
-    """The executor called ``name`` with the options that are its own, which are taken out of ``flags``."""
+    """The executor called ``name``, made with its options, which are removed from ``flags``."""
     found = None
     for entry in registry.of("executors"):
         options = {
@@ -76,7 +76,7 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
             option = f"--{entry.name}-{next(iter(given))}".replace("_", "-")
             raise BenchError(f"{option} is for --executor {entry.name}")
     if name is not None and found is None:
-        registry.get("executors", name)  # says what there is
+        registry.get("executors", name)  # raises, and lists the executors
     return found
 
 
@@ -141,9 +141,9 @@ def command(
     A composition that names no estimator or labeler takes the default one; with sets it takes the scaling of its set
     predictor, unless it names another.
 
-    What is said here wins over FILE, an experiment in TOML with the same keys, a table [set] of parameters, and tables
-    [[arms]] for experiments of several parts, each with keys of its own. A run whose record is finished is not run
-    again. Every run writes its record after each round.
+    Options win over FILE, an experiment in TOML with the same keys, a table [set] of parameters, and tables [[arms]]
+    for experiments of several parts, each with keys of its own. A run whose record is finished is not run again. Every
+    run writes its record after each round.
     """
     from pseudobench.output import console, progress
 

@@ -36,7 +36,7 @@ class JackknifeSets:
 
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
         """Sets of N samples by their features, which are the same in all ``pools``."""
-        parts = [_batch(self.heads, part, self.predictor.alpha) for part in pools[0].features().split(BATCH)]
+        parts = [_batch(self.heads, part, self.predictor.alpha) for part in torch.split(pools[0].features(), BATCH)]
         mask, outputs = (torch.cat(each) for each in zip(*parts, strict=True))
         least = outputs.amin(1, keepdim=True)
         probs = (outputs - least + 1e-6) / (outputs - least + 1e-6).sum(1, keepdim=True)  # the same order, summing to 1

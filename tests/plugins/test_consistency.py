@@ -1,4 +1,4 @@
-"""FixMatch, FlexMatch, FreeMatch and SoftMatch: their formulas on batches made by hand, and that they learn from the pool."""
+"""FixMatch, FlexMatch, FreeMatch, SoftMatch: their formulas on batches made by hand, and learning from the pool."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def step(weak, strong, labeled=((5.0, 0.0, 0.0),)):
     inputs = torch.tensor(labeled)
     positive = torch.nn.functional.one_hot(torch.zeros(len(inputs), dtype=torch.int64), CLASSES).bool()
     views = (torch.tensor(weak), torch.tensor(strong))
-    return Step(inputs, positive, torch.zeros_like(positive), torch.Generator(), views=views, pool=torch.arange(len(weak)))
+    pool = torch.arange(len(weak))
+    return Step(inputs, positive, torch.zeros_like(positive), torch.Generator(), views=views, pool=pool)
 
 
 def softmax(row):

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 import torch
-from harness import make_runner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from harness import make_runner
 from pseudobench import Estimate, Fold, PseudoLabels
 from pseudobench.experiments.resolving import resolve
 from pseudobench.registry.components import installed
@@ -94,7 +94,6 @@ def test_without_wrong_points_everything_or_nothing_is_selected():
     assert select(Fdr(q=0.1), right, right).any(1).all()  # 1/21 is below q
     few = (logits[:4], right[1][:4])
     assert not select(Fdr(q=0.1), few, right).any()  # 1/5 is not: four points can't show an error below a tenth
-
 
 
 @pytest.mark.parametrize(("method", "points"), [("fdr", 25), ("fdr-cross", 100)])

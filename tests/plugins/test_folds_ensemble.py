@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from harness import make_runner
 
+from harness import make_runner
 from pseudobench.experiments.resolving import resolve
 from pseudobench.registry.components import installed
 from pseudobench.testing import contract, fake_context

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from harness import make_runner
 from sklearn.linear_model import Ridge
 
+from harness import make_runner
 from pseudobench import Fold, RunError
 from pseudobench.conformal import conformal_rank
 from pseudobench.experiments.resolving import resolve

@@ -57,7 +57,7 @@ def test_coverage_is_near_nominal(n, sharpness):
 
 
 def test_the_pool_helps_if_the_network_is_accurate():
-    """Of 20 calibration points of a network that is right in 91 % of cases; at 61 % it does not help (see METHOD.md)."""
+    """Of 20 calibration points of a network that is right in 91 % of cases; at 61 % it does not help (METHOD.md)."""
     found = coverages(20, 10)
     gaps = {name: np.abs(each - 0.9).mean() for name, each in found.items()}
     assert gaps["semi"] < 0.8 * gaps["lac"]

@@ -13,7 +13,7 @@ from pseudobench.cli.showing import show_frame
 from pseudobench.contracts.parameters import checked, parameters
 from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
-from pseudobench.execution.processes import Processes, warm_up
+from pseudobench.execution.processes import Processes, automatic_jobs, warm_up
 from pseudobench.experiments.parsing import check_jobs, experiment_from, name_plugins, parse_settings, read_file
 from pseudobench.files.fetching import reporting
 from pseudobench.registry.components import Registry, installed
@@ -194,5 +194,5 @@ def command(
         from pseudobench.cli.table import show_summary
 
         show_summary(runs, registry)
-        show_verdict(runs, registry, config.results, config.jobs or 1)
+        show_verdict(runs, registry, config.results, config.jobs or automatic_jobs(specs, device))
     return int(not all(run.done for run in runs))

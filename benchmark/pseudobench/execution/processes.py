@@ -42,8 +42,7 @@ class Processes:
         """One long-lived process per job: importing torch anew would cost more than a small run."""
         from multiprocessing.connection import wait
 
-        on_cpu = pick_device(batch.setup.config.device).type == "cpu"
-        allowed = batch.jobs or automatic_jobs(batch.specs, on_cpu=on_cpu)
+        allowed = batch.jobs or automatic_jobs(batch.specs, batch.setup.config.device)
         jobs = min(allowed, len(batch.specs))
         setup = batch.setup.with_threads(cores() // allowed)
         waiting = deque(batch.specs)
@@ -74,14 +73,16 @@ def bench_executors() -> list[type[Processes]]:
     return [Processes]
 
 
-def automatic_jobs(specs: Iterable[RunSpec], *, on_cpu: bool) -> int:
-    """The number of runs at a time that keeps this machine busy.
+def automatic_jobs(specs: Iterable[RunSpec], device: str) -> int:
+    """The number of runs at a time that keeps this machine busy: ``--jobs auto``.
 
     On the CPU each core gets a run if runs take one thread each, and memory is enough; a run that takes all cores, or
     the device, has it for itself.
     """
-    threads = max(spec.group(Recipe).threads or cores() for spec in specs)
-    return max(min(cores() // threads, free_memory() // _MEMORY), 1) if on_cpu else 1
+    if pick_device(device).type != "cpu":
+        return 1
+    threads = max((spec.group(Recipe).threads or cores() for spec in specs), default=1)
+    return max(min(cores() // threads, free_memory() // _MEMORY), 1)
 
 
 def warm_up(specs: Iterable[RunSpec]) -> None:

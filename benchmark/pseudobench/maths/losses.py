@@ -87,8 +87,8 @@ def single_label_loss(
     loss = negative_cross_entropy(logits[rest], negative[rest], None if weight is None else weight[rest])
     if bool(rest.all()):
         return loss
-    own = (None if part is None else part[has_positive] for part in (weight, target))
-    return positive_cross_entropy(logits[has_positive], positive[has_positive], *own, smoothing) + loss
+    weight, target = (None if part is None else part[has_positive] for part in (weight, target))
+    return positive_cross_entropy(logits[has_positive], positive[has_positive], weight, target, smoothing) + loss
 
 
 def loss_of(logits: Tensor, step: Step) -> Tensor:

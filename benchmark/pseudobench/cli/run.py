@@ -91,7 +91,7 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 @click.option("--tune", help="full: train all of the backbone; head: freeze it and train a head. [full]")
 @click.option("--image-size", help="Upsample images to this side, in pixels. [as they are]")
 @click.option("--preset", help="How much compute: smoke, cpu or paper. [cpu]")
-@click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [held-out]")
+@click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [the method's own]")
 @click.option("--imbalance", help="Long-tailed classes: the last one's share of the first one's samples. [as they are]")
 @click.option(
     "--validation",

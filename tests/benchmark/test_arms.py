@@ -33,7 +33,7 @@ def test_a_method_with_one_arm_has_its_own_name():
 def test_arms_of_a_method_are_named_by_the_one_setting_they_differ_in():
     """By the last part of its name; a policy by itself, a flag by its name with a minus sign where it is off."""
     for setting, values, expected in (
-        ("ups.tau_p", (0.7, 0.8), ["ups-raps tau_p=0.7", "ups-raps tau_p=0.8"]),
+        ("ups.tau_p", (0.7, 0.8), ["ups-raps τ_p=0.7", "ups-raps τ_p=0.8"]),
         ("calibration.policy", ("held-out", "cross"), ["ups-raps cross", "ups-raps held-out"]),
         ("platt.smoothing", (True, False), ["ups-raps smoothing", "ups-raps −smoothing"]),
     ):
@@ -43,20 +43,35 @@ def test_arms_of_a_method_are_named_by_the_one_setting_they_differ_in():
 
 def test_arms_that_differ_in_several_settings_are_named_by_what_is_not_usual():
     made = arms(
-        records("ups-raps", [0.5]),
-        records("ups-raps", [0.5], settings={"raps.alpha": 0.05}),
-        records("ups-raps", [0.5], settings={"calibration.policy": "cross"}),
-        records("ups-raps", [0.5], settings={"calibration.policy": "cross", "platt.smoothing": False}),
+        records("ups-raps-held-out", [0.5]),
+        records("ups-raps-held-out", [0.5], settings={"raps.alpha": 0.05}),
+        records("ups-raps-held-out", [0.5], settings={"calibration.policy": "cross"}),
+        records("ups-raps-held-out", [0.5], settings={"calibration.policy": "cross", "platt.smoothing": False}),
     )
     assert [arm.name for arm in made] == [
-        "ups-raps",
-        "ups-raps alpha=0.05",
-        "ups-raps cross",
-        "ups-raps cross −smoothing",
+        "ups-raps-held-out",
+        "ups-raps-held-out cross",
+        "ups-raps-held-out cross −smoothing",
+        "ups-raps-held-out α=0.05",
     ]
     assert made[0].usual == {"calibration.policy": "held-out", "platt.smoothing": True, "raps.alpha": 0.1}
     table = summarize(made, pick_columns(REGISTRY, ["accuracy"]))
-    assert "ups-raps calibration=held-out, platt.smoothing=True, raps.alpha=0.1" in table_grid(table).caption
+    assert "ups-raps-held-out calibration=held-out, platt.smoothing=True, raps.alpha=0.1" in table_grid(table).legend
+
+
+def test_arms_without_one_at_the_defaults_are_named_by_what_each_user_set():
+    """Defaults are what the other arm has where its user set nothing."""
+    made = arms(
+        records("ups", [0.5], settings={"ups.balance_rounds": 0}),
+        records("ups", [0.5], settings={"ups.negatives": "none"}),
+    )
+    assert [arm.name for arm in made] == ["ups −balance_rounds", "ups −negatives"]
+    assert made[0].usual == {"ups.negatives": "improbable"}
+
+
+def test_a_setting_that_other_methods_of_the_place_lack_is_in_the_name():
+    made = names(records("ups-raps", [0.5]), records("raps-singleton", [0.5], settings={"calibration.policy": "cross"}))
+    assert made == ["ups-raps", "raps-singleton cross"]
 
 
 def test_settings_that_end_alike_are_named_whole():
@@ -64,7 +79,7 @@ def test_settings_that_end_alike_are_named_whole():
     groups = [records("ups-raps", [0.5], settings={"raps.alpha": alpha}) for alpha in (0.1, 0.2)]
     for group, alpha in zip(groups, (0.3, 0.4), strict=True):
         group[0]["spec"]["settings"]["lac"] = {"alpha": alpha}
-    assert names(*groups) == ["ups-raps", "ups-raps raps.alpha=0.2 lac.alpha=0.4"]
+    assert names(*groups) == ["ups-raps", "ups-raps raps.α=0.2 lac.α=0.4"]
 
 
 def test_the_same_arm_has_the_same_name_on_every_dataset():
@@ -87,7 +102,7 @@ def test_a_component_with_a_colon_in_its_name_merges_nothing():
 
 def test_settings_keep_their_types():
     (arm,) = arms(records("ups-raps", [0.5]))
-    assert arm.settings["platt.smoothing"] is True
+    assert arm.settings["platt.smoothing"] is False
     assert arm.settings["ups.tau_p"] == 0.7
     assert isinstance(arm.settings["recipe.epochs"], int)
 

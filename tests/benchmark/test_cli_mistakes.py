@@ -32,7 +32,7 @@ import pytest
             "method 'ups': selector 'ups' needs a set predictor, as it is set; add one of: raps",
         ),
         (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 samples; take at most 1160"),
-        (("--labels", "10"), "or --calibration cross"),
+        (("--labels", "10", "--methods", "ups-raps-held-out"), "or --calibration cross"),
         (("--dataset", "cifar10", "--labels", "50000"), "all of cifar10 is labeled, and 'pl' needs a pool"),
         (("--backbone", "resnet81"), "there is no backbone 'resnet81'; did you mean"),
         (("--preset", "cpuu"), "there is no preset 'cpuu'; did you mean 'cpu'?"),

@@ -15,7 +15,6 @@ from torchmetrics.functional.classification import multilabel_average_precision,
 
 from pseudobench import MULTI, Context, Estimate
 from pseudobench.contracts.values import PseudoLabels
-from pseudobench.learning.training_set import TrainingSet, pass_length
 from pseudobench.maths import metrics
 from pseudobench.maths.conformal import conformal_rank, own_scores
 from pseudobench.maths.estimation import estimate_from_samples
@@ -118,12 +117,6 @@ def test_the_temperature_is_scipys_optimum(smoothing):
     best = optimize.minimize_scalar(loss, bounds=(0.05, 20), method="bounded", options={"xatol": 1e-9}).x
     assert fit_temperature(3 * logits, labels, smoothing=smoothing).temperature == pytest.approx(best, rel=1e-4)
     assert Platt(smoothing=smoothing).fit(logits, labels).temperature > 0
-
-
-def test_a_pass_takes_every_sample_once():
-    known = torch.tensor([[True, False], [False, False], [False, False]])
-    data = TrainingSet(torch.zeros(3, 1, 8, 8, dtype=torch.uint8), torch.arange(3), known, ~known, MULTI)
-    assert pass_length(data) == 3
 
 
 def test_measures_are_those_of_torchmetrics():

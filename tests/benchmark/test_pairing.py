@@ -41,17 +41,21 @@ def test_runs_from_different_places_are_never_paired(registry, other):
 def test_settings_are_compared_each_by_itself(registry):
     groups = [
         records("ups", UPS),
-        records("ups-raps", PL),
-        records("ups-raps", SUPERVISED, settings={"calibration.policy": "cross"}),
-        records("ups-raps", UPS, settings={"platt.smoothing": False}),
+        records("ups-raps-held-out", PL),
+        records("ups-raps-held-out", SUPERVISED, settings={"calibration.policy": "cross"}),
+        records("ups-raps-held-out", UPS, settings={"platt.smoothing": False}),
     ]
-    found = compare(registry, ["ups", "ups-raps"], *groups)
-    assert [each.arm.name for each in found] == ["ups-raps", "ups-raps cross", "ups-raps −smoothing"]
+    found = compare(registry, ["ups", "ups-raps-held-out"], *groups)
+    assert [each.arm.name for each in found] == [
+        "ups-raps-held-out",
+        "ups-raps-held-out cross",
+        "ups-raps-held-out −smoothing",
+    ]
     means = [each.pair.means[0].mean for each in found]
     assert means == pytest.approx([np.mean(PL), np.mean(SUPERVISED), np.mean(UPS)])
-    one, other = "ups-raps:calibration=held-out:platt.smoothing=true", "ups-raps:calibration=cross"
+    one, other = "ups-raps-held-out:calibration=held-out:platt.smoothing=true", "ups-raps-held-out:calibration=cross"
     (found,) = compare(registry, [one, other], *groups)
-    assert (found.arm.name, found.baseline.name) == ("ups-raps cross", "ups-raps")
+    assert (found.arm.name, found.baseline.name) == ("ups-raps-held-out cross", "ups-raps-held-out")
 
 
 def test_methods_trained_differently_are_compared_only_if_that_is_asked_for(registry):

@@ -13,7 +13,7 @@ from pseudobench.learning.augmentation import augmentation
 from pseudobench.learning.networks import NetworkSpec, make_network
 from pseudobench.learning.pool import NetworkPool, Normalizer, dropout_on
 from pseudobench.learning.training_loop import fit
-from pseudobench.learning.training_set import Stream, TrainingSet, pass_length
+from pseudobench.learning.training_set import TrainingSet
 
 CPU = torch.device("cpu")
 LABELS = torch.zeros(200, dtype=torch.int64)
@@ -193,16 +193,3 @@ def test_negatives_alone_teach_what_a_sample_is_not(registry):
 def test_a_diverging_loss_ends_the_run(network):
     with pytest.raises(RunError, match="loss became"):
         fit(network, training_set(), Recipe(epochs=2, steps=30, lr=1e30), NORMALIZE, augment=NOTHING, seed=0)
-
-
-@pytest.mark.parametrize(("negatives", "length"), [(0, 40), (10, 40), (30, 60)])
-def test_a_pass_repeats_positives_to_match_negatives(negatives, length):
-    data = training_set(negatives=negatives)
-    assert pass_length(data) == length
-    batches = Stream(data.leading, length, torch.Generator().manual_seed(0))
-    counts = torch.bincount(next(batches), minlength=40)
-    positives = 40 - negatives
-    assert counts[positives:].tolist() == [1] * negatives
-    wanted = max(positives, negatives)
-    assert counts[:positives].sum() == wanted
-    assert counts[:positives].max() - counts[:positives].min() <= 1

@@ -52,11 +52,17 @@ def test_every_state_is_shown(bench, half_done):
     shown = bench("status", "e.toml")
     assert shown.code == 0
     rows = [[cell.strip() for cell in line.split("│")[3:-1]] for line in shown.out.splitlines() if line[:1] == "│"]
-    assert rows == [["supervised", "1", "–", "–", "1", "–", "–"], ["pl", "–", "–", "–", "–", "1", "1"]]
+    assert rows == [["supervised", "1", "1", "–", "–"], ["pl", "–", "–", "1", "1"]]
     assert "failed: no luck" in shown.out
     assert "interrupted, 0 rounds done" in shown.out
     assert "time left about" in shown.out
-    assert "runs: 3 runs" in bench("status").out
+    without_file = bench("status").out
+    assert "runs: 4 runs" in without_file  # the plan is kept with the records
+    assert without_file.splitlines()[-1].startswith("1 of 4 done, 1 failed, 1 interrupted, 1 missing")
+    listed = bench("table").out  # and the table says the same
+    assert listed.count(": interrupted") == 1
+    assert ": running" not in listed
+    assert listed.count(": failed: no luck") == 1
 
 
 def test_only_what_is_done_is_called_done(bench, half_done, tmp_path):
@@ -67,7 +73,7 @@ def test_only_what_is_done_is_called_done(bench, half_done, tmp_path):
     for path in (tmp_path / "runs").glob("*.json"):
         if json.loads(path.read_text())["status"] != "failed":
             path.unlink()
-    assert bench("status").out.splitlines()[-1] == "0 of 1 done, 1 failed"
+    assert bench("status").out.splitlines()[-1] == "0 of 4 done, 1 failed, 3 missing, time left not known yet"
 
 
 def test_a_run_that_a_process_is_at_is_running(half_done, tmp_path):

@@ -94,9 +94,9 @@ def test_settings_of_all_rows_are_said_once(registry, make):
     ]
     made = table(groups, registry, make=make)
     assert shared_words(made)["settings"] == "recipe.lr=0.5"
-    assert words(made) == [("pl",), ("ups tau_p=0.7",), ("ups tau_p=0.8",)]
+    assert words(made) == [("pl",), ("ups τ_p=0.7",), ("ups τ_p=0.8",)]
     partly = table([*groups[:2], records("curriculum", [0.5], settings={"recipe.lr": 0.25})], registry, make=make)
-    assert words(partly) == [("recipe.lr=0.5", "pl"), ("recipe.lr=0.5", "ups"), ("recipe.lr=0.25", "curriculum")]
+    assert words(partly) == [("pl lr=0.5",), ("ups lr=0.5",), ("curriculum lr=0.25",)]
 
 
 def test_methods_that_were_trained_differently_say_so(registry):
@@ -104,7 +104,8 @@ def test_methods_that_were_trained_differently_say_so(registry):
     groups = [records("pl", [0.9]), records("ups", [0.8])]
     groups[1][0]["spec"]["settings"]["recipe"]["lr"] = 0.01
     made = table(groups, registry)
-    assert words(made) == [("recipe.lr=0.1", "pl"), ("recipe.lr=0.01", "ups")]
+    assert words(made) == [("pl",), ("ups",)]
+    assert "Where a name says nothing else: pl recipe.lr=0.1; ups recipe.lr=0.01" in how_to_read(made)
 
 
 def test_runs_that_differ_in_a_component_are_not_averaged(registry):
@@ -145,4 +146,4 @@ def test_a_folder_called_best_is_not_taken_for_a_mark(registry):
         [records("pl", around(0.8), settings={"network.weights": "BEST"}), records("ups", around(0.8))], registry
     )
     grid = table_grid(made, "*")
-    assert grid.rows[0][0].text == "network.weights=BEST"
+    assert grid.rows[0][0].text == "pl weights=BEST"

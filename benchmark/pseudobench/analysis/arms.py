@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pseudobench.analysis.run_facts import POLICY, Place, RunFacts, method_ranks, plain
 from pseudobench.contracts.parameters import Value
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from pseudobench.registry.components import Registry
+
+Key = TypeVar("Key")
 
 #: Settings of the harness that methods of one place are expected to share.
 TRAINING = ("recipe.", "network.")
@@ -27,8 +30,8 @@ _SAID_ELSEWHERE = ("network.tune",)
 class Arm:
     """What a table has a row for. ``settings`` are all of its choices by name, ``shown`` the names worth showing.
 
-    ``usual`` are settings that tell arms of its method apart and that its ``name`` leaves out, as they have the usual
-    value. ``values`` are those of the finished runs: column, then seed.
+    ``usual`` are those of them that neither its ``name`` says, as they have the usual value, nor all arms of its place
+    share. ``values`` are those of the finished runs: column, then seed.
     """
 
     name: str
@@ -36,8 +39,8 @@ class Arm:
     rank: int  # the method's position in the list of methods
     place: Place
     settings: Mapping[str, Value]
+    overridden: frozenset[str]  # names of settings that a user chose
     shown: frozenset[str]
-    told: frozenset[str]  # settings that the name says, or leaves out as usual
     usual: Mapping[str, Value]
     runs: tuple[RunFacts, ...]
     values: Mapping[str, Mapping[int, float]]
@@ -103,9 +106,18 @@ def _arm(runs: Sequence[RunFacts], rank: int) -> Arm:
         name: {seed: held[name] for seed, held in done.items() if not math.isnan(held[name])} for name in runs[0].values
     }
     one = runs[0]
-    shown = frozenset(key for run in runs for key in run.spec["overrides"])
+    overridden = frozenset.intersection(*(frozenset(run.spec["overrides"]) for run in runs))
     return Arm(
-        "", one.spec["method"], rank, one.place, one.settings, shown, frozenset(), {}, tuple(by_seed.values()), values
+        name="",
+        method=one.spec["method"],
+        rank=rank,
+        place=one.place,
+        settings=one.settings,
+        overridden=overridden,
+        shown=frozenset(),
+        usual={},
+        runs=tuple(by_seed.values()),
+        values=values,
     )
 
 
@@ -121,27 +133,29 @@ def _with_shown(arms: Sequence[Arm]) -> list[Arm]:
     These are what users set, the calibration policy, whatever tells arms of a method apart, and training that is not
     the same for all arms of a place.
     """
-    by_place: dict[Place, list[Mapping[str, Value]]] = {}
-    for arm in arms:
-        by_place.setdefault(arm.place, []).append(arm.settings)
     training = {
-        place: {key for key in varying(members) if key.startswith(TRAINING)} for place, members in by_place.items()
+        place: {key for key in varying([arm.settings for arm in members]) if key.startswith(TRAINING)}
+        for place, members in _grouped(arms, lambda arm: arm.place).items()
     }
     telling = _telling(arms)
     made = []
     for arm in arms:
-        keys = {POLICY, *arm.shown, *training[arm.place], *telling[arm.method]}.difference(_SAID_ELSEWHERE)
+        keys = {POLICY, *arm.overridden, *training[arm.place], *telling[arm.method]}.difference(_SAID_ELSEWHERE)
         made.append(replace(arm, shown=frozenset(keys & arm.settings.keys())))
     return made
 
 
+def _grouped(arms: Iterable[Arm], key: Callable[[Arm], Key]) -> dict[Key, list[Arm]]:
+    groups: dict[Key, list[Arm]] = {}
+    for arm in arms:
+        groups.setdefault(key(arm), []).append(arm)
+    return groups
+
+
 def _telling(arms: Sequence[Arm]) -> dict[str, list[str]]:
     """By method, the settings that tell its arms of some place apart."""
-    groups: dict[tuple[Place, str], list[Arm]] = {}
-    for arm in arms:
-        groups.setdefault((arm.place, arm.method), []).append(arm)
     telling: dict[str, list[str]] = {}
-    for (_, method), members in groups.items():
+    for (_, method), members in _grouped(arms, lambda arm: (arm.place, arm.method)).items():
         keys = varying([arm.settings for arm in members])
         known = dict.fromkeys(key for arm in members for key in arm.settings)
         telling.setdefault(method, []).extend(key for key in known if key in keys)
@@ -149,28 +163,37 @@ def _telling(arms: Sequence[Arm]) -> dict[str, list[str]]:
 
 
 def _named(arms: Sequence[Arm]) -> list[Arm]:
-    """The arms with names: the method, and where it has several arms, their settings that differ from the usual.
+    """The arms with names: the method, and its settings that are neither its defaults nor those of a whole place.
 
-    Usual is the arm of the method and place with the fewest settings of a user's own. Where a method's arms differ in a
-    single setting, every one of them says it. So no two arms of a place have the same name.
+    A default is the value that an arm of the method has where its user did not set any. Where a method's arms differ in
+    a single setting, every one of them says it. So no two arms of a place have the same name.
     """
-    telling = _telling(arms)
-    usual: dict[tuple[Place, str], Arm] = {}
-    for arm in sorted(arms, key=lambda arm: (len(arm.runs[0].spec["overrides"]), repr(arm.settings))):
-        usual.setdefault((arm.place, arm.method), arm)
+    keys = _telling(arms)
+    shared = {place: shared_settings(members) for place, members in _grouped(arms, lambda arm: arm.place).items()}
+    for arm in arms:
+        own = (key for key in arm.settings if key in arm.overridden & arm.shown and key not in shared[arm.place])
+        keys[arm.method] = list(dict.fromkeys([*keys[arm.method], *own]))
+    default: dict[tuple[Place, str, str], Value] = {}
+    for arm in sorted(arms, key=lambda arm: (len(arm.overridden), repr(arm.settings))):
+        for key in keys[arm.method]:
+            if key not in arm.overridden:
+                default.setdefault((arm.place, arm.method, key), arm.settings.get(key))
     taken: set[tuple[Place, str]] = set()
     named = []
     for arm in arms:
-        keys = telling[arm.method]
-        own = usual[arm.place, arm.method].settings
-        said = [key for key in keys if len(keys) == 1 or repr(arm.settings.get(key)) != repr(own.get(key))]
-        name = " ".join([arm.method, *(_short(key, arm.settings.get(key), keys) for key in said)])
+        known = {key: default.get((arm.place, arm.method, key), ...) for key in keys[arm.method]}
+        said = [key for key in known if len(known) == 1 or repr(arm.settings.get(key)) != repr(known[key])]
+        name = " ".join([arm.method, *(_short(key, arm.settings.get(key), tuple(known)) for key in said)])
         while (arm.place, name) in taken:  # values that are printed alike
             name += "'"
         taken.add((arm.place, name))
-        unsaid = {key: arm.settings[key] for key in keys if key not in said and key in arm.settings}
-        named.append(replace(arm, name=name, told=frozenset(keys), usual=unsaid))
+        rest = dict.fromkeys([*known, *(key for key in arm.settings if key in arm.shown)])
+        unsaid = [key for key in rest if key in arm.settings and key not in said and key not in shared[arm.place]]
+        named.append(replace(arm, name=name, usual={key: arm.settings[key] for key in unsaid}))
     return named
+
+
+_GREEK = {"alpha": "α", "lam": "λ", "tau": "τ"}
 
 
 def _short(key: str, value: Value, keys: Sequence[str]) -> str:
@@ -179,9 +202,11 @@ def _short(key: str, value: Value, keys: Sequence[str]) -> str:
         return plain(value)
     last = key.rpartition(".")[2]
     short = key if sum(other.rpartition(".")[2] == last for other in keys) > 1 else last
-    if isinstance(value, bool):
-        return short if value else f"\N{MINUS SIGN}{short}"
-    return f"{short}={plain(value)}"
+    short = re.sub(r"(?<![^.])(alpha|lam|tau)(?![^_])", lambda found: _GREEK[found[0]], short)
+    if isinstance(value, bool) and value:
+        return short
+    off = value is False or value == "none" or (isinstance(value, int) and value == 0)
+    return f"\N{MINUS SIGN}{short}" if off else f"{short}={plain(value)}"
 
 
 def shared_settings(arms: Sequence[Arm]) -> dict[str, Value]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pseudobench.analysis.arms import Arm, shared_settings
-from pseudobench.analysis.run_facts import POLICY, Place
+from pseudobench.analysis.run_facts import Place
 from pseudobench.analysis.table_notes import Notes, notes_on
 from pseudobench.analysis.verdicts import Verdict, families, judge
 from pseudobench.contracts.parameters import Value
@@ -60,14 +60,10 @@ class Heading:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: an arm, or in a pivoted table the arms of one name, and a cell for each heading (None: nothing was run).
-
-    ``settings`` are those worth showing that neither the name nor the caption says.
-    """
+    """A row: an arm, or in a pivoted table the arms of one name; and a cell for each heading (None: no runs)."""
 
     name: str
     arms: tuple[Arm, ...]
-    settings: Mapping[str, Value]
     cells: tuple[Cell | None, ...]
 
     @property
@@ -99,6 +95,13 @@ class Table:
         counts = Counter(cell.value.n for row in self.rows for cell in row.cells if cell is not None and cell.value.n)
         return counts.most_common(1)[0][0] if counts else 0
 
+    @property
+    def complete(self) -> bool:
+        """Whether all rows have as many runs, and all of these are done."""
+        return len({arm.done for row in self.rows for arm in row.arms}) == 1 and not any(
+            row.missing for row in self.rows
+        )
+
 
 def summarize(
     arms: Sequence[Arm], columns: Sequence[Column], methods: Collection[str] | None = None, *, keep_empty: bool = False
@@ -110,12 +113,9 @@ def summarize(
     shown, columns = _shown(arms, columns, methods, keep_empty)
     cells, verdicts = _cells(arms, shown, columns)
     shared = shared_settings(shown)
-    rows = tuple(
-        Row(arm.name, (arm,), _own(arm, shared), tuple(cells[arm.run_ids][column.name] for column in columns))
-        for arm in shown
-    )
+    rows = tuple(Row(arm.name, (arm,), tuple(cells[arm.run_ids][column.name] for column in columns)) for arm in shown)
     keys = tuple(key for key in Place._fields if len({getattr(arm.place, key) for arm in shown}) > 1)
-    notes = notes_on(shown, verdicts, {})
+    notes = notes_on(shown, verdicts, {name: held for name, held in _groups(shown, shared).values() if held})
     return Table(_shared_place(shown, keys), shared, notes, keys, tuple(map(Heading, columns)), rows)
 
 
@@ -127,30 +127,24 @@ def pivot(
     columns = some or list(columns)  # nothing has finished, and that is what there is to see
     cells, verdicts = _cells(arms, shown, columns)
     shared = shared_settings(shown)
-    places = {place: _group_settings(members, shared) for place, members in families(shown).items()}
-    groups = dict(zip(places, _place_names(list(places)), strict=True))
-    rows: dict[tuple[str, str], dict[str, Arm]] = {}  # by name and settings of its own, the arm of each group
-    own: dict[tuple[str, str], dict[str, Value]] = {}
+    groups = _groups(shown, shared)
+    rows: dict[str, dict[str, Arm]] = {}  # by name, the arm of each group
     for arm in sorted(shown, key=lambda arm: (arm.rank, arm.method, arm.name)):
-        settings = _own(arm, {**shared, **places[arm.place]})
-        key = arm.name, repr(settings)
-        own.setdefault(key, settings)
-        rows.setdefault(key, {})[groups[arm.place]] = arm
-    headings = tuple(Heading(column, group) for group in groups.values() for column in columns)
+        rows.setdefault(arm.name, {})[groups[arm.place][0]] = arm
+    headings = tuple(Heading(column, group) for group, _ in groups.values() for column in columns)
     made = tuple(
         Row(
-            key[0],
+            name,
             tuple(found.values()),
-            own[key],
             tuple(
                 cells[found[each.group].run_ids][each.column.name] if each.group in found else None for each in headings
             ),
         )
-        for key, found in rows.items()
+        for name, found in rows.items()
     )
-    varied = tuple(key for key in Place._fields if len({getattr(place, key) for place in places}) > 1)
+    varied = tuple(key for key in Place._fields if len({getattr(place, key) for place in groups}) > 1)
     place = {key: value for key, value in _shared_place(shown, varied).items() if key not in ("dataset", "labels")}
-    notes = notes_on(shown, verdicts, {groups[place]: held for place, held in places.items() if held})
+    notes = notes_on(shown, verdicts, {name: held for name, held in groups.values() if held})
     return Table(place, shared, notes, (), headings, made, pivoted=True)
 
 
@@ -196,17 +190,12 @@ def _cell(arm: Arm, column: Column, verdict: Verdict | None) -> Cell:
     )
 
 
-def _own(arm: Arm, shared: Mapping[str, Value]) -> dict[str, Value]:
-    """Settings worth showing of an arm that neither its name nor the caption says."""
-    hidden = arm.told.union(shared)
-    return {key: value for key, value in arm.settings.items() if key in arm.shown and key not in hidden}
-
-
-def _group_settings(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[str, Value]:
-    """Settings of all arms of a place that are not ``shared`` by all places."""
-    held = shared_settings(arms)
-    told = frozenset(key for arm in arms for key in arm.told)
-    return {key: value for key, value in held.items() if key not in shared and key not in told and key != POLICY}
+def _groups(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[Place, tuple[str, dict[str, Value]]]:
+    """A name for each place, and the settings that all of its arms have and not all places."""
+    places = families(arms)
+    held = [shared_settings(members) for members in places.values()]
+    own = [{key: value for key, value in each.items() if key not in shared} for each in held]
+    return dict(zip(places, zip(_place_names(list(places)), own, strict=True), strict=True))
 
 
 def _shared_place(arms: Sequence[Arm], keys: Sequence[str]) -> dict[str, str | int]:

@@ -56,3 +56,13 @@ def in_texts(function: Callable[[str], str], value: Any) -> Any:
     if isinstance(value, Mapping):
         return {in_texts(function, key): in_texts(function, inner) for key, inner in value.items()}
     return [in_texts(function, inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def in_lines(name: str, width: int) -> str:
+    """A name in lines of at most ``width`` characters where it can be broken: after a plus sign, a comma or a space."""
+    lines = [""]
+    for part in re.findall(r"[^+, ]*[+, ]?", name):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip(" ") for line in lines)

@@ -8,13 +8,16 @@ from typing import Any
 import click
 
 from pseudobench.api import runner_config
+from pseudobench.cli.run_words import show_forecast, show_verdict
 from pseudobench.cli.showing import show_frame
 from pseudobench.contracts.parameters import checked, parameters
 from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
-from pseudobench.execution.processes import Processes, warm_up
+from pseudobench.execution.processes import Processes, automatic_jobs, warm_up
 from pseudobench.experiments.parsing import check_jobs, experiment_from, name_plugins, parse_settings, read_file
+from pseudobench.files.fetching import reporting
 from pseudobench.registry.components import Registry, installed
+from pseudobench.storage.plans import Plans
 
 _EXAMPLES = """\b
 Examples:
@@ -82,13 +85,13 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 @click.option("--methods", help="Methods, or compositions of components joined by +. [the default comparison]")
 @click.option("--dataset", help="Datasets. [the embedded one]")
 @click.option("--labels", help="Label counts: the budget of every method. [the dataset's own]")
-@click.option("--seeds", help="A count (3: seeds 0, 1, 2), a range (5-9) or a list (0,4,7). [3]")
+@click.option("--seeds", help="A count (3: seeds 0, 1, 2), a range (5-9) or a list (0,4,7). [6]")
 @click.option("--backbone", help="Any timm model or registered network. [the dataset's own]")
 @click.option("--weights", help="Where the backbone starts: timm, a .safetensors or .pth file, or package:NAME. [new]")
 @click.option("--tune", help="full: train all of the backbone; head: freeze it and train a head. [full]")
 @click.option("--image-size", help="Upsample images to this side, in pixels. [as they are]")
 @click.option("--preset", help="How much compute: smoke, cpu or paper. [cpu]")
-@click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [held-out]")
+@click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [the method's own]")
 @click.option("--imbalance", help="Long-tailed classes: the last one's share of the first one's samples. [as they are]")
 @click.option(
     "--validation",
@@ -104,12 +107,15 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
     "--cache/--no-cache", default=True, help="Reuse what was trained before; the results are the same. [cache]"
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
-@click.option("--jobs", type=int, help="Runs at a time, each in a process of its own. [1, or as the executor likes]")
+@click.option("--jobs", default="auto", show_default=True, help="Runs at a time, each in a process; auto: all cores.")
 @click.option("--executor", help="Where runs execute; `bench list executors` shows them. [processes]")
 @click.option("--in-process", is_flag=True, help="Run in this process, one after another, for debuggers.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Most seconds that a run may take. [any]")
 @click.option("--keep", is_flag=True, help="Keep whole logits of test samples and pool beside each record.")
 @click.option("--force", is_flag=True, help="Run again what is finished.")
+@click.option(
+    "--dry-run", is_flag=True, help="Execute nothing; show the runs, those done, and an estimate of the cost."
+)
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="The runs as JSON on standard output, and nothing else there.")
 def command(
@@ -118,13 +124,14 @@ def command(
     data_dir: str | None,
     cache_dir: str | None,
     cache: bool,
-    jobs: int | None,
+    jobs: str,
     executor: str | None,
     in_process: bool,
     timeout: float | None,
     keep: bool,
     device: str,
     force: bool,
+    dry_run: bool,
     quiet: bool,
     as_json: bool,
     **flags: Any,
@@ -146,14 +153,13 @@ def command(
     experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
     specs = experiment.specs(registry)
 
-    if in_process and (jobs or executor or timeout):
+    if in_process and (jobs != "auto" or executor or timeout):
         raise BenchError("--in-process goes with none of --jobs, --executor and --timeout: runs have no other process")
     if timeout is not None and executor not in (None, Processes.name):
         raise BenchError(f"--timeout is for runs in processes of this machine, not for --executor {executor}")
-    jobs = None if in_process else check_jobs(jobs)
     if where is None and not in_process:
-        where, jobs = Processes(), jobs or 1
-    if isinstance(where, Processes):
+        where = Processes()
+    if isinstance(where, Processes) and not dry_run:
         warm_up(specs)
     with console.working("loading torch and timm"):
         from pseudobench.analysis.run_facts import read_facts
@@ -166,13 +172,18 @@ def command(
         cache=cache,
         device=device,
         force=force,
-        jobs=jobs,
+        jobs=check_jobs(jobs),
         timeout=timeout,
         keep=keep,
     )
+    if dry_run:
+        show_forecast(specs, config)
+        return 0
+    Plans(config.results).put(specs)
     listener = progress.listener(quiet)
     try:
-        runs = read_facts(Runner(config, registry, plugins, listener, where).run(specs), registry)
+        with reporting(progress.teller(listener)):
+            runs = read_facts(Runner(config, registry, plugins, listener, where).run(specs), registry)
     finally:
         listener.experiment_finished()
     if as_json:
@@ -183,5 +194,5 @@ def command(
         from pseudobench.cli.table import show_summary
 
         show_summary(runs, registry)
-        console.say(f"records: {config.results}")
+        show_verdict(runs, registry, config.results, config.jobs or automatic_jobs(specs, device))
     return int(not all(run.done for run in runs))

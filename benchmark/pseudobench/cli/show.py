@@ -42,7 +42,7 @@ def command(run: str, results: str | None, as_json: bool) -> None:
         "coverage",
         "set size",
     ]
-    console.show_table(header, [row(each) for each in record["rounds"]], numbers_from=0)
+    console.show_table(header, [row(each) for each in record["rounds"]], numbers_from=1)
 
 
 def describe(record: Mapping[str, Any]) -> list[str]:

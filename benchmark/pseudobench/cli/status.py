@@ -19,7 +19,8 @@ from pseudobench.execution.status import STATES, State, seconds_left
 def command(file: Path | None, results: str | None) -> None:
     """Show how many runs are done, running, failed, interrupted and missing, and about how long the rest takes.
 
-    With FILE, an experiment file: all runs that it asks for. Without: all runs that have a record.
+    With FILE, an experiment file: all runs that it asks for. Without: all runs that have a record, or that a
+    `bench run` on this folder asked for.
     """
     from pseudobench.execution.status import states
     from pseudobench.experiments.parsing import experiment_from, name_plugins, read_file
@@ -33,20 +34,30 @@ def command(file: Path | None, results: str | None) -> None:
     specs = experiment.specs(installed()[1]) if experiment else None
     folder = results_folder(results or (experiment.results if experiment else None))
     runs = states(Store(folder), specs)
-    groups = dict.fromkeys(run.group for run in runs)
-    counts = Counter((run.group, run.state) for run in runs)
-    rows = [
-        [dataset, str(labels), method, *(_count(counts[(dataset, labels, method), state]) for state in STATES)]
-        for dataset, labels, method in groups
-    ]
-    header = ["dataset", "labels", "method", *STATES]
-    console.show_table(header, rows, title=f"{folder}: {len(runs)} runs", numbers_from=3)
+    show_states(runs, folder)
     for run in runs:
         if run.state == "failed" and run.record is not None:
             console.say(f"{run.run_id} failed: {run.record['error']['message']}")
         if run.state in ("running", "interrupted") and run.record is not None:
             console.say(f"{run.run_id} {run.state}, {len(run.record['rounds'])} rounds done")
     console.say(summary(runs))
+
+
+def show_states(runs: Sequence[State], folder: Path) -> None:
+    """Print how many runs of each dataset, label count and method are in which state."""
+    from pseudobench.output import console
+
+    groups = dict.fromkeys(run.group for run in runs)
+    counts = Counter((run.group, run.state) for run in runs)
+    shown = [state for state in STATES if state == "done" or any(run.state == state for run in runs)]
+    rows = [
+        [dataset, str(labels), method, *(_count(counts[(dataset, labels, method), state]) for state in shown)]
+        for dataset, labels, method in groups
+    ]
+    header = ["dataset", "labels", "method", *shown]
+    bad = [index for index, name in enumerate(header) if name in ("failed", "interrupted")]
+    styles = {(number, index): "red" for number, row in enumerate(rows) for index in bad if row[index] != "–"}
+    console.show_table(header, rows, title=f"{folder}: {len(runs)} runs", numbers_from=3, styles=styles)
 
 
 def summary(runs: Sequence[State]) -> str:

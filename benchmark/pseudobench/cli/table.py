@@ -134,7 +134,7 @@ def show_summary(
         show_grids([grid] if near is None else [grid, published_grid(near)], format_)
     if format_ == "terminal":
         for column in dict.fromkeys(heading.column for heading in table.headings):
-            console.say(f"  {column.name}: {column.description}")
+            console.tell(f"{column.name}: {column.description}", "dim")
         for run in shown:
             if not run.done:
                 console.say(f"  {run.run_id}: {run.status}{f': {run.error}' if run.error else ''}")

@@ -12,11 +12,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pseudobench.base.machine import cores
+from pseudobench.base.machine import cores, free_memory
 from pseudobench.contracts.executing import Batch, Ended, Setup
 from pseudobench.contracts.hookspecs import hookimpl
 from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.contracts.settings import Recipe
 from pseudobench.errors import Abandoned
+from pseudobench.execution.environment import pick_device
 from pseudobench.execution.workers import attempt, warnings_sent
 from pseudobench.registry.components import installed
 
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
 
 #: Seconds until a run has begun in its process, before its own time counts.
 _STARTING = 120.0
+#: Bytes that a run with a small network and a dataset such as CIFAR takes, features included.
+_MEMORY = 2 << 30
 
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes on this machine, each with its share of the cores; --jobs says how many."""
+    """Processes on this machine, each with its share of the cores; --jobs says how many, or all cores decide."""
 
     name: ClassVar[str] = "processes"
 
@@ -38,8 +42,9 @@ class Processes:
         """One long-lived process per job: importing torch anew would cost more than a small run."""
         from multiprocessing.connection import wait
 
-        jobs = min(batch.jobs or cores(), len(batch.specs))
-        setup = batch.setup.with_threads(cores() // (batch.jobs or cores()))
+        allowed = batch.jobs or automatic_jobs(batch.specs, batch.setup.config.device)
+        jobs = min(allowed, len(batch.specs))
+        setup = batch.setup.with_threads(cores() // allowed)
         waiting = deque(batch.specs)
         warm_up(batch.specs)
         workers = [Worker(setup) for _ in range(jobs)]
@@ -66,6 +71,18 @@ class Processes:
 def bench_executors() -> list[type[Processes]]:
     """Offer processes on this machine."""
     return [Processes]
+
+
+def automatic_jobs(specs: Iterable[RunSpec], device: str) -> int:
+    """The number of runs at a time that keeps this machine busy: ``--jobs auto``.
+
+    On the CPU each core gets a run if runs take one thread each, and memory is enough; a run that takes all cores, or
+    the device, has it for itself.
+    """
+    if pick_device(device).type != "cpu":
+        return 1
+    threads = max((spec.group(Recipe).threads or cores() for spec in specs), default=1)
+    return max(min(cores() // threads, free_memory() // _MEMORY), 1)
 
 
 def warm_up(specs: Iterable[RunSpec]) -> None:

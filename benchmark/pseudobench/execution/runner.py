@@ -143,6 +143,11 @@ class Runner:
         return record
 
 
+def begins_with(spec: RunSpec) -> tuple[Any, ...]:
+    """What decides a run's first network, as far as methods decide it."""
+    return spec.dataset, spec.labels, spec.seed, spec.trains_on, spec.policy == "held-out"
+
+
 def in_waves(specs: Sequence[RunSpec]) -> list[RunSpec]:
     """The first run of each group that begins with the same network, then the second of each group, and so on.
 
@@ -151,7 +156,7 @@ def in_waves(specs: Sequence[RunSpec]) -> list[RunSpec]:
     seen: Counter[tuple[Any, ...]] = Counter()
     waves = []
     for spec in specs:
-        group = (spec.dataset, spec.labels, spec.seed, spec.trains_on, spec.policy == "held-out")
+        group = begins_with(spec)
         waves.append(seen[group])
         seen[group] += 1
     return [specs[position] for position in sorted(range(len(specs)), key=waves.__getitem__)]

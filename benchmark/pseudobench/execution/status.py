@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pseudobench.errors import BenchError, BenchWarning
 from pseudobench.storage.job_notes import JobNotes
+from pseudobench.storage.plans import Plans
 
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec
@@ -29,10 +30,12 @@ class State:
 
 
 def states(store: Store, specs: Sequence[RunSpec] | None) -> list[State]:
-    """The state of every run in ``specs``, or, without specs, of every run that has a record."""
+    """The state of every run in ``specs``, or, without specs, of every run that has a record or was asked for."""
     found: list[tuple[str, Mapping[str, Any], Mapping[str, Any] | None]]
     if specs is None:
         found = [(record["run_id"], record["spec"], record) for record in store.records()]
+        begun = {run_id for run_id, _, _ in found}
+        found += [(run.run_id, vars(run), None) for run in Plans(store.folder).runs() if run.run_id not in begun]
     else:
         found = [(spec.run_id, vars(spec), _load(store, spec.run_id)) for spec in specs]
     return [
@@ -51,7 +54,7 @@ def _load(store: Store, run_id: str) -> Mapping[str, Any] | None:
 
 
 def _state(store: Store, run_id: str, record: Mapping[str, Any] | None) -> str:
-    if record is not None and record["status"] != "running":
+    if record is not None and record["status"] not in ("running", "interrupted"):
         return str(record["status"])
     if store.is_claimed(run_id):
         return "running"

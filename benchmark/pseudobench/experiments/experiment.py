@@ -23,7 +23,7 @@ class Experiment:
     methods: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     labels: tuple[int, ...] = ()
-    seeds: tuple[int, ...] = (0, 1, 2)
+    seeds: tuple[int, ...] = tuple(range(6))  # the fewest that a difference can be tested with
     backbone: str | None = None
     preset: str = "cpu"
     validation: bool = False

@@ -163,12 +163,8 @@ class NetworkPool:
         return lambda x: x, network
 
     def _batches(self) -> Iterator[Tensor]:
-        return batches(self._network, self._images, self._normalize)
-
-
-def batches(network: nn.Module, images: Tensor, normalize: Normalizer) -> Iterator[Tensor]:
-    """Images as the network's inputs, batch by batch."""
-    return map(normalize, slices(network, images))
+        """Images as the network's inputs, batch by batch."""
+        return map(self._normalize, slices(self._network, self._images))
 
 
 def slices(network: nn.Module, images: Tensor) -> Iterator[Tensor]:

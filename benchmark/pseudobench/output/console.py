@@ -1,4 +1,4 @@
-"""What people see in the terminal. Rich is used here and in progress.py, and nowhere else.
+"""What people see in the terminal. Rich is used here, in table_layout.py and in progress.py.
 
 All text is shown as it is: neither markup nor emoji codes nor control characters in it have an effect.
 """
@@ -8,17 +8,19 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.progress import track as rich_track
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from pseudobench.base.text import shortened, visible
+from pseudobench.output.table_layout import Cells, Piece, layout
 
 if TYPE_CHECKING:
     from pseudobench.output.text_tables import Grid
@@ -67,86 +69,95 @@ def _tell(word: str, style: str, text: str) -> None:
     err.print(Text.assemble((word, style), " ", plain(shortened(" ".join(text.split())))), soft_wrap=True)
 
 
+def tell(text: str, style: str = "") -> None:
+    """A paragraph of output: in a terminal broken between words."""
+    out.print(plain(text, style), soft_wrap=not out.is_terminal)
+
+
 def show_table(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
     title: str = "",
     numbers_from: int | None = None,
-    bold: Collection[tuple[int, int]] = (),
+    styles: Mapping[tuple[int, int], str] | None = None,
 ) -> None:
-    """A table; columns from ``numbers_from`` on are numbers, flush right and never cut. ``bold`` are rows and columns.
+    """A table; columns from ``numbers_from`` on are numbers, flush right. ``styles`` are by row and column.
 
-    Where they do not fit side by side, they are shown in several tables, each with the columns before them.
+    Neither names nor numbers are ever cut: what does not fit side by side is shown in several tables, or as a list.
     """
     if title:
-        say(title)
+        tell(title)
+    start = len(header) if numbers_from is None else numbers_from
+    names = 1 if numbers_from is None else start
+    cells = Cells(_all_visible(header), tuple(map(_all_visible, rows)), names, start, styles or {})
     # A pipe has no width: nothing is cut or folded there.
-    width = max(250, out.width)
-    target = out if out.is_terminal else _Console(file=sys.stdout, width=width, highlight=False, emoji=False)
-    for table in _tables(header, rows, numbers_from, target.width, bold):
-        target.print(table)
+    target = out if out.is_terminal else _Console(file=sys.stdout, width=10**6, highlight=False, emoji=False)
+    for piece in layout(cells, out.width if out.is_terminal else None):
+        if piece.above:
+            target.print(plain(piece.above, "bold"))
+        if piece.widths is None:
+            _show_list(piece.cells)
+        else:
+            target.print(_rich_table(piece))
 
 
 def show_grid(grid: Grid) -> None:
-    """A table of results with its marks."""
-    rows, bold = _marked(grid)
-    show_table(grid.flat_header, rows, title=grid.caption, numbers_from=grid.keys, bold=bold)
+    """A table of results with its marks, and how to read it below."""
+    rows, styles = _marked(grid)
+    show_table(grid.flat_header, rows, title=grid.caption, numbers_from=grid.keys, styles=styles)
+    if grid.legend:
+        tell(grid.legend, "dim")
 
 
 def picture_of_grid(grid: Grid) -> str:
     """What `show_grid` prints in a terminal that is wide enough, as an SVG."""
-    rows, bold = _marked(grid)
-    (table,) = _tables(grid.flat_header, rows, grid.keys, sys.maxsize, bold)
-    measure = Console(width=10_000)
-    width = measure.measure(table).maximum
+    rows, styles = _marked(grid)
+    texts = _all_visible(grid.flat_header), tuple(map(_all_visible, rows))
+    (piece,) = layout(Cells(*texts, grid.keys, grid.keys, styles), None)
+    table = _rich_table(piece)
+    width = Console(width=10_000).measure(table).maximum
     console = Console(file=io.StringIO(), record=True, width=width, highlight=False, legacy_windows=False)
     console.print(plain(grid.caption))
     console.print(table)
+    console.print(plain(grid.legend, "dim"))
     picture = console.export_svg(title="bench table")
     return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)  # rich would have a font fetched
 
 
-def _marked(grid: Grid) -> tuple[list[list[str]], set[tuple[int, int]]]:
-    """The texts of a grid with signs before those that are marked, and which of them are bold."""
-    signs = {"best": "* ", "": ""}
-    rows = [[signs[cell.mark] + cell.text for cell in row] for row in grid.rows]
+_STYLES = {"best": "bold green", "worse": "red", "failed": "red"}
+
+
+def _marked(grid: Grid) -> tuple[list[list[str]], dict[tuple[int, int], str]]:
+    """The texts of a grid with signs before those that are the best, and the styles of marked ones."""
+    rows = [[("* " if cell.mark == "best" else "") + cell.text for cell in row] for row in grid.rows]
     positions = ((number, index, cell) for number, row in enumerate(grid.rows) for index, cell in enumerate(row))
-    return rows, {(number, index) for number, index, cell in positions if cell.mark == "best"}
+    return rows, {(number, index): _STYLES[cell.mark] for number, index, cell in positions if cell.mark}
 
 
-def _tables(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    numbers_from: int | None,
-    width: int,
-    bold: Collection[tuple[int, int]],
-) -> Iterator[RichTable]:
-    """A table in parts that fit into ``width``."""
-    start = len(header) if numbers_from is None else numbers_from
-    for part in _parts(header, rows, start, width):
-        table = RichTable()
-        for index in part:
-            if index < start:
-                table.add_column(plain(header[index]), no_wrap=numbers_from is not None)
-            else:
-                table.add_column(plain(header[index]), justify="right", no_wrap=True)
-        for number, row in enumerate(rows):
-            table.add_row(*(plain(row[index], "bold" if (number, index) in bold else "") for index in part))
-        yield table
+def _all_visible(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(visible, texts))
 
 
-def _parts(header: Sequence[str], rows: Sequence[Sequence[str]], start: int, width: int) -> list[list[int]]:
-    """Columns in groups that fit into ``width``: the first ``start`` in each, the others in turn."""
-    needs = [max(len(visible(row[index])) for row in (header, *rows)) + 3 for index in range(len(header))]
-    keys = list(range(start))
-    parts: list[list[int]] = [keys]
-    for index in range(start, len(header)):
-        used = sum(needs[each] for each in parts[-1]) + 1
-        if used + needs[index] > width and len(parts[-1]) > len(keys):
-            parts.append(list(keys))
-        parts[-1] = [*parts[-1], index]
-    return parts
+def _rich_table(piece: Piece) -> RichTable:
+    cells, widths = piece.cells, piece.widths or ()
+    table = RichTable()
+    for index, (name, width) in enumerate(zip(cells.header, widths, strict=True)):
+        justify: Literal["left", "right"] = "right" if index >= cells.numbers_from else "left"
+        table.add_column(Text(name), justify=justify, width=width, overflow="fold")
+    for number, row in enumerate(cells.rows):
+        table.add_row(*(Text(text, cells.styles.get((number, index), "")) for index, text in enumerate(row)))
+    return table
+
+
+def _show_list(cells: Cells) -> None:
+    """A paragraph for each row, with a line for each of its values."""
+    for number, (name, *texts) in enumerate(cells.rows):
+        out.print(Text(name, "bold"))
+        for index, text in enumerate(texts, 1):
+            if text:
+                line = Text.assemble(f"{cells.header[index]}: ", (text, cells.styles.get((number, index), "")))
+                out.print(Padding(line, (0, 0, 0, 2)))
 
 
 @contextmanager

@@ -34,11 +34,11 @@ def to_markdown(grid: Grid) -> str:
 
     def shown(cell: Shown) -> str:
         text = escape_markdown(cell.text)
-        return {"best": f"**{text}**", "": text}[cell.mark]
+        return f"**{text}**" if cell.mark == "best" else text
 
     aligns = ["---"] * grid.keys + ["---:"] * (len(grid.header) - grid.keys)
     lines = [[*map(escape_markdown, grid.flat_header)], aligns, *([shown(cell) for cell in row] for row in grid.rows)]
-    above = f"{escape_markdown(grid.caption)}\n\n" if grid.caption else ""
+    above = f"{escape_markdown(grid.text)}\n\n" if grid.text else ""
     return above + "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
@@ -50,6 +50,11 @@ _LATEX = {
     "±": r"$\pm$",
     "–": "--",
     "\N{MINUS SIGN}": "$-$",
+    "\N{BLACK UP-POINTING TRIANGLE}": r"$\uparrow$",
+    "\N{BLACK DOWN-POINTING TRIANGLE}": r"$\downarrow$",
+    "α": r"$\alpha$",
+    "λ": r"$\lambda$",
+    "τ": r"$\tau$",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     **{sign: f"{{{sign}}}" for sign in "[]*"},  # after the end of a row they would be an option of it
@@ -70,11 +75,11 @@ def to_latex(grid: Grid) -> str:
 
     def shown(cell: Shown) -> str:
         text = _MINUS.sub("$-$", escape_latex(cell.text))
-        return {"best": rf"{{\boldmath\textbf{{{text}}}}}", "": text}[cell.mark]
+        return rf"{{\boldmath\textbf{{{text}}}}}" if cell.mark == "best" else text
 
     lines = [r"\begin{table}", r"\centering"]
-    if grid.caption:
-        lines.append(rf"\caption{{{escape_latex(grid.caption)}}}")
+    if grid.text:
+        lines.append(rf"\caption{{{escape_latex(grid.text)}}}")
     lines += [rf"\begin{{tabular}}{{{'l' * grid.keys}{'r' * (len(grid.header) - grid.keys)}}}", r"\toprule"]
     if grid.groups:
         lines += _latex_groups(grid)
@@ -117,10 +122,10 @@ def _html(text: str) -> str:
 def _html_table(grid: Grid) -> str:
     def shown(index: int, cell: Shown) -> str:
         text = _html(cell.text)
-        marked = {"best": f"<b>{text}</b>", "": text}[cell.mark]
+        marked = f"<b>{text}</b>" if cell.mark == "best" else text
         return f'<td class="n">{marked}</td>' if index >= grid.keys else f"<td>{marked}</td>"
 
-    lines = ["<table>", f"<caption>{_html(grid.caption)}</caption>", "<thead>"]
+    lines = ["<table>", f"<caption>{_html(grid.text)}</caption>", "<thead>"]
     if grid.groups:
         over = "".join(f'<th colspan="{width}">{_html(group)}</th>' for group, width in grid.spans)
         lines.append(f"<tr>{over}</tr>")

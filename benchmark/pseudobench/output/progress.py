@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from pseudobench.base.text import visible
 from pseudobench.contracts.columns import headline
@@ -22,6 +23,17 @@ def listener(quiet: bool) -> Listener:
     if quiet:
         return Listener()
     return LiveProgress() if err.is_terminal else PlainProgress()
+
+
+def teller(shown: Listener) -> Callable[[str, int, int | None], None]:
+    """What hears of downloads, for the listener that shows progress."""
+    told: Callable[[str, int, int | None], None] = getattr(shown, "told", lambda _text, _done, _total: None)
+    return told
+
+
+def _cut(width: int) -> Column:
+    """A column that never makes lines longer than 80: a terminal that is made narrower would break them in two."""
+    return Column(max_width=width, no_wrap=True, overflow="ellipsis")
 
 
 def _outcome(record: Mapping[str, Any]) -> str:
@@ -53,6 +65,13 @@ class PlainProgress(Listener):
 
     def __init__(self) -> None:
         self._ended = self._total = self._quarter = 0
+        self._told: set[str] = set()
+
+    def told(self, activity: str, _done: int, _total: int | None) -> None:
+        """Print a line when an activity begins."""
+        if activity not in self._told:
+            self._told.add(activity)
+            note(activity)
 
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Print the number of runs."""
@@ -87,15 +106,16 @@ class LiveProgress(Listener):
 
     def __init__(self) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False, table_column=_cut(24)),
+            BarColumn(bar_width=12),
+            TextColumn("{task.fields[note]}", markup=False, table_column=_cut(22)),
+            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
             console=err,
             transient=True,
         )
+        self._fetching: TaskID | None = None
         self._runs: TaskID | None = None
+        self._todo = 0
         self._features: TaskID | None = None
         self._current: dict[str, TaskID] = {}
         self._last: dict[str, str] = {}
@@ -104,9 +124,9 @@ class LiveProgress(Listener):
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Show the bars."""
         note(f"{total} runs, {finished_before} of them finished before")
-        todo = total - finished_before
-        self._runs = self._progress.add_task("all runs", total=todo, note=f"0/{todo}")
-        if todo:
+        self._todo = total - finished_before
+        self._runs = self._progress.add_task("all runs", total=self._todo, note=f"0/{self._todo}")
+        if self._todo:
             self._progress.start()
 
     def runs_outdated(self, count: int, names: Sequence[str]) -> None:
@@ -125,7 +145,7 @@ class LiveProgress(Listener):
 
     def run_started(self, spec: RunSpec) -> None:
         """Add a bar for the run."""
-        name = f"{spec.dataset} {spec.labels} {spec.method} seed {spec.seed}"
+        name = f"{spec.method} seed {spec.seed}, {spec.dataset} {spec.labels}"
         self._current[spec.run_id] = self._progress.add_task(visible(name), total=1.0, note="")
 
     def epoch_finished(self, spec: RunSpec, progress: Shown) -> None:
@@ -133,13 +153,13 @@ class LiveProgress(Listener):
         if spec.run_id not in self._current:  # said after the run's end, by another process
             return
         last = self._last.get(spec.run_id, "")
-        now = f"round {progress.round}/{progress.rounds} epoch {progress.epoch}/{progress.epochs}{last}"
+        now = f"round {progress.round}/{progress.rounds}{last or f' epoch {progress.epoch}/{progress.epochs}'}"
         self._progress.update(self._current[spec.run_id], completed=progress.share, note=now)
         self._move(spec, progress.share)
 
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
         """Keep the round's result, to show it beside the run's bar."""
-        self._last[spec.run_id] = f", last {_measured(round_)}"
+        self._last[spec.run_id] = f", {100 * headline(round_)[1]:.2f} %"
 
     def run_finished(self, spec: RunSpec, record: Mapping[str, Any]) -> None:
         """Replace the run's bar by a line above the bars."""
@@ -148,13 +168,22 @@ class LiveProgress(Listener):
         self._move(spec, 1.0)
         self._progress.console.print(plain(f"{spec.run_id}: {_outcome(record)}"))
 
+    def told(self, activity: str, done: int, total: int | None) -> None:
+        """Move the bar of a download or another activity before the runs; it goes when the next thing begins."""
+        if self._fetching is None:
+            self._fetching = self._progress.add_task(visible(activity), total=total, note="")
+            self._progress.start()
+        self._progress.update(self._fetching, description=visible(activity), completed=done, total=total)
+        if total is not None and done >= total:
+            self._progress.remove_task(self._fetching)
+            self._fetching = None
+
     def _move(self, spec: RunSpec, share: float) -> None:
         """Move the bar of all runs, given that ``share`` (0 to 1) of this run is done."""
         self._shares[spec.run_id] = share
         if self._runs is not None:
-            total = self._progress.tasks[0].total or 0
             done = sum(each == 1.0 for each in self._shares.values())
-            self._progress.update(self._runs, completed=sum(self._shares.values()), note=f"{done}/{total:.0f}")
+            self._progress.update(self._runs, completed=sum(self._shares.values()), note=f"{done}/{self._todo}")
 
     def experiment_finished(self) -> None:
         """Remove the bars."""

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from pseudobench.analysis.table_notes import Notes
     from pseudobench.analysis.tables import Table
 
+#: What a calibration policy means to a reader.
+_CALIBRATED = {
+    "train": "the data that networks are trained on, as printed in the paper, so that no coverage is promised",
+    "held-out": "labels held out",
+    "cross": "all labels by cross-fitting",
+}
 _REVISION = 8  # characters of a revision that are shown
 
 
@@ -37,14 +43,14 @@ def shared_words(table: Table) -> dict[str, str]:
     if POLICY in table.settings:
         shared["calibration"] = plain(table.settings[POLICY])
     if rest := {key: value for key, value in table.settings.items() if key != POLICY}:
-        # By another name where rows have settings of their own.
-        shared["shared settings" if any(row.settings for row in table.rows) else "settings"] = settings_words(rest)
+        shared["settings"] = settings_words(rest)
     return shared
 
 
 def how_to_read(table: Table, best: str = "Bold") -> str:
     """What the cells are, and what their marks mean; ``best`` says how the best cells look."""
-    seeds = f"{table.seeds} seed{'s' * (table.seeds != 1)} where not said otherwise" if table.pivoted else "seeds"
+    seeds = f"{table.seeds} seed{'s' * (table.seeds != 1)}" if table.pivoted or table.complete else "seeds"
+    seeds += " where not said otherwise" if table.pivoted else ""
     sentences = [f"mean ± half of the 95 % t interval over {seeds}", *_of_marks(table.notes, best)]
     sentences += _of_runs(table.notes)
     return sentences[0] if len(sentences) == 1 else ". ".join(sentences) + "."
@@ -74,8 +80,14 @@ def _of_marks(notes: Notes, best: str) -> list[str]:
 
 def _of_runs(notes: Notes) -> list[str]:
     said = []
+    if notes.calibrated:
+        parts = (f"{_CALIBRATED.get(policy, policy)}: {', '.join(names)}" for policy, names in notes.calibrated.items())
+        said.append(f"Calibrated on {'; on '.join(parts)}")
     if notes.usual:
-        usual = "; ".join(f"{method} {_usual_words(settings)}" for method, settings in notes.usual.items())
+        alike: dict[str, list[str]] = {}
+        for method, settings in notes.usual.items():
+            alike.setdefault(_usual_words(settings), []).append(method)
+        usual = "; ".join(f"{', '.join(methods)} {words}" for words, methods in alike.items())
         said.append(f"Where a name says nothing else: {usual}")
     if notes.revisions:
         names = ", ".join(revision[:_REVISION] for revision in notes.revisions)

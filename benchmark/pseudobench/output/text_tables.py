@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
-from pseudobench.output.table_words import how_to_read, key_words, place_words, settings_words, shared_words
+from pseudobench.output.table_words import how_to_read, key_words, place_words, shared_words
 
 if TYPE_CHECKING:
     from pseudobench.analysis.comparisons import Comparison
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pseudobench.analysis.tables import Cell, Row, Table
     from pseudobench.contracts.columns import Column
 
-Mark = Literal["", "best"]
+Mark = Literal["", "best", "worse", "failed"]
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,22 @@ class Shown:
 
 @dataclass(frozen=True)
 class Grid:
-    """What every format shows: the first ``keys`` columns are words, the others numbers, with a group above them."""
+    """What every format shows: the first ``keys`` columns are words, the others numbers, with a group above them.
+
+    ``caption`` says what is shown, ``legend`` how to read it.
+    """
 
     caption: str
     header: tuple[str, ...]
     rows: tuple[tuple[Shown, ...], ...]
     keys: int
     groups: tuple[str, ...] = ()  # one for each column, if there are any
+    legend: str = ""
+
+    @property
+    def text(self) -> str:
+        """Caption and legend, for formats that have one place for both."""
+        return "; ".join(part for part in (self.caption, self.legend) if part)
 
     @property
     def flat_header(self) -> list[str]:
@@ -72,28 +81,30 @@ def table_grid(table: Table, best: str = "Bold") -> Grid:
     single = table.pivoted and len(metrics) == 1
     names = [heading.group if single else heading.column.name for heading in table.headings]
     words, values = word_columns(table), number_cells(table)
+    counted = not table.pivoted and not table.complete
     rows = tuple(
-        (*words_of(row, table), *cells, *(() if table.pivoted else (runs_cell(row),)))
+        (*words_of(row, table), *cells, *((runs_cell(row),) if counted else ()))
         for row, cells in zip(table.rows, values, strict=True)
     )
     groups: tuple[str, ...] = ()
     if table.pivoted and not single:
         groups = ("",) * len(words) + tuple(heading.group for heading in table.headings)
-    header = (*words, *names, *(() if table.pivoted else ("runs",)))
-    return Grid(table_caption(table, best, metrics if single else ()), header, rows, len(words), groups)
+    header = (*words, *names, *(("runs",) if counted else ()))
+    caption = ", ".join(
+        [*(metrics if single else ()), *(f"{key} {value}" for key, value in shared_words(table).items())]
+    )
+    return Grid(caption, header, rows, len(words), groups, how_to_read(table, best))
 
 
 def word_columns(table: Table) -> tuple[str, ...]:
-    """Headings of the words of each row: parts of the place that differ, the arm's name, and settings left to say."""
-    settings = ("settings",) if any(row.settings for row in table.rows) else ()
-    return (*map(key_words, table.keys), *settings, "method")
+    """Headings of the words of each row: parts of the place that differ, and the arm's name."""
+    return (*map(key_words, table.keys), "method")
 
 
 def words_of(row: Row, table: Table) -> tuple[Shown, ...]:
     """The words of a row, by `word_columns`."""
     places = [str(getattr(row.arms[0].place, key)) for key in table.keys]
-    settings = [settings_words(row.settings)] if "settings" in word_columns(table) else []
-    return tuple(map(Shown, (*places, *settings, row.name)))
+    return tuple(map(Shown, (*places, row.name)))
 
 
 def number_cells(table: Table) -> list[tuple[Shown, ...]]:
@@ -107,13 +118,8 @@ def number_cells(table: Table) -> list[tuple[Shown, ...]]:
 
 def runs_cell(row: Row) -> Shown:
     """How many runs a row has."""
-    return Shown(str(row.done), interval=f"+ {row.missing} not done" if row.missing else "")
-
-
-def table_caption(table: Table, best: str, metrics: Iterable[str] = ()) -> str:
-    """What all rows share, and how to read the cells."""
-    shared = [f"{key} {value}" for key, value in shared_words(table).items()]
-    return f"{', '.join([*metrics, *shared])}; {how_to_read(table, best)}"
+    mark: Mark = "failed" if row.missing else ""
+    return Shown(str(row.done), mark, f"+ {row.missing} not done" if row.missing else "")
 
 
 def _cell(cell: Cell | None, column: Column, usual: int | None) -> Shown:

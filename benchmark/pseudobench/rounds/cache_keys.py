@@ -30,7 +30,7 @@ def network_key(run: Run, round_: int, data: TrainingSet, seeds: tuple[int, int]
             "moments": run.moments,
             "seeds": seeds,
             "data": run.data.train.digest,
-            "samples": digest(*data.known),
+            "samples": [digest(*data.known), data.labeled],
             "task": run.data.task,
             "objective": objective_key(run, round_, data),
             **learning_identity(run.registry, run.network_of(round_).backbone, run.device),

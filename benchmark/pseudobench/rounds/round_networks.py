@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -99,11 +99,18 @@ class _Training:
             checkpoint.discard()  # not before: a kill in between would cost the training
         return network, None
 
+    @property
+    def _labels(self) -> int:
+        """The label budget: labeled and calibration samples."""
+        return len(self.run.data.split.labeled) + len(self.run.data.split.calibration)
+
     def _seed(self, use: str) -> int:
         return derive_seed(self.run.spec.seed, use, self.round, *self.names)
 
     def _fit(self, network: nn.Module, data: TrainingSet, seed: int, checkpoint: Checkpoint | None) -> None:
         recipe = self.run.spec.group(Recipe)
+        if self.round == 0 and self._labels < recipe.halve_below:
+            recipe = replace(recipe, batch_size=max(recipe.batch_size // 2, 1))
         fit(
             network,
             data,
@@ -144,6 +151,7 @@ def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = 
     negative = ~positive if run.data.task == MULTI else torch.zeros_like(positive)
     pool = torch.tensor(run.data.split.unlabeled, dtype=torch.int64)
     weight = target = None
+    count = len(rows)
     if selection is not None:
         used = (selection.positive | selection.negative).any(1)
         if selection.weight is not None:
@@ -153,7 +161,7 @@ def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = 
         rows = torch.cat([rows, pool[used]])
         positive = torch.cat([positive, selection.positive[used]])
         negative = torch.cat([negative, selection.negative[used]])
-    return TrainingSet(run.data.train.tensor, rows, positive, negative, run.data.task, weight, target, pool)
+    return TrainingSet(run.data.train.tensor, rows, positive, negative, run.data.task, weight, target, pool, count)
 
 
 def one_hot(labels: torch.Tensor, classes: int) -> torch.Tensor:

@@ -192,7 +192,7 @@ class Checkpoint:
         """
 
         def read(left: Kept) -> tuple[Mapping[str, Tensor], int]:
-            fixed = {name: tensor.shape for name, tensor in now.items() if not name.endswith("stream")}
+            fixed = {name: tensor.shape for name, tensor in now.items() if "stream" not in name}
             if {name: left.tensors[name].shape for name in fixed if name in left.tensors} != fixed:
                 raise ValueError("it is of something else")
             return left.tensors, int(left.note["epoch"])

@@ -147,8 +147,11 @@ class Store:
 
 
 def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
-    """Every record of several folders."""
-    return (record for _, record in record_files(stores))
+    """Every record of several folders; of a run that began and has neither ended nor a process, as interrupted."""
+    for path, record in record_files(stores):
+        if record["status"] == "running" and not Store(path.parent).is_claimed(record["run_id"]):
+            record["status"] = "interrupted"
+        yield record
 
 
 def record_files(stores: Iterable[Store]) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from pseudobench.base.text import in_lines
 from pseudobench.output.report.measures import STAGES
 from pseudobench.output.report.themes import Theme, dashes, shapes
 
@@ -210,13 +210,4 @@ def _within(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 
 def _wrapped(names: Sequence[str]) -> list[str]:
-    """Names, long ones in several lines, broken after a plus sign, a comma or a space."""
-    wrapped = []
-    for name in names:
-        lines = [""]
-        for part in re.findall(r"[^+, ]*[+, ]?", name):
-            if lines[-1] and len(lines[-1]) + len(part.rstrip()) > _WRAP:
-                lines.append("")
-            lines[-1] += part
-        wrapped.append("\n".join(line.rstrip(" ") for line in lines))
-    return wrapped
+    return [in_lines(name, _WRAP) for name in names]

@@ -14,6 +14,7 @@ from pseudobench.experiments.parsing import experiment_from, read_file
 from pseudobench.experiments.resolving import resolve
 from pseudobench.registry.components import installed
 from pseudobench.storage.job_notes import End, JobNotes
+from pseudobench.storage.plans import Plans
 from pseudobench.storage.records import Store
 
 FILE = """
@@ -30,6 +31,7 @@ def all_done(tmp_path_factory):
     (folder / "e.toml").write_text(FILE)
     plugins, registry = installed()
     specs = experiment_from(read_file(folder / "e.toml")).specs(registry)
+    Plans(folder / "runs").put(specs)
     records = make_runner(folder / "runs", registry, plugins).run(specs)
     assert {record["status"] for record in records} == {"done"}
     return folder

@@ -36,7 +36,7 @@ import pytest
         (("--dataset", "cifar10", "--labels", "50000"), "all of cifar10 is labeled, and 'pl' needs a pool"),
         (("--backbone", "resnet81"), "there is no backbone 'resnet81'; did you mean"),
         (("--preset", "cpuu"), "'cpuu' is not one of 'smoke', 'cpu', 'paper'"),
-        (("--calibration", "trian"), "'trian' is not one of held-out, train, cross"),
+        (("--calibration", "trian"), "'trian' is not one of 'held-out', 'train', 'cross'"),
         (("--seeds", "x"), "seeds 'x': give a count (3), a range (5-9) or a list (0,4,7)"),
         (("--results", "file/below"), "can't write to the results folder file/below"),
         (("--device", "abacus"), "--device abacus"),

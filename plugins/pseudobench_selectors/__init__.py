@@ -114,10 +114,27 @@ class BoundedError:
         return Selection(positive, positive.new_zeros(positive.shape))
 
 
+@dataclass(frozen=True)
+class Soft:
+    """Confident samples with the whole estimated distribution as their label."""
+
+    name: ClassVar[str] = "soft"
+    needs_sets: ClassVar[bool] = False
+    tau: float = param(0.3, "confidence that a sample needs", low=0, high=1)
+
+    def select(
+        self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
+    ) -> Selection:
+        """Choose positives."""
+        positive = labels.target & (estimate.probs >= self.tau)
+        target = estimate.probs / estimate.probs.sum(1, keepdim=True)
+        return Selection(positive, positive.new_zeros(positive.shape), target=target.clamp(0, 1))
+
+
 @hookimpl
 def bench_selectors() -> list[type]:
     """Offer the selectors of this plugin."""
-    return [TopPerClass, Curriculum, Adaptive, SelfAdaptive, BoundedError]
+    return [TopPerClass, Curriculum, Adaptive, SelfAdaptive, BoundedError, Soft]
 
 
 @hookimpl
@@ -149,7 +166,18 @@ def bench_methods() -> list[Method]:
             "Vishwakarma et al., Rethinking Confidence Scores and Thresholds in Pseudolabeling-based SSL, ICML 2025",
         ),
     )
-    return [
+    student = Method(
+        "noisy-student",
+        "soft labels of a network for the next one, trained with holes in its images; loop.backbones: larger ones",
+        estimator="softmax",
+        labeler="hard",
+        selector="soft",
+        settings={"recipe.augment": "cutout"},
+        rank=46,
+        reference="Xie et al., Self-training with Noisy Student Improves ImageNet Classification, CVPR 2020",
+    )
+    rules = [
         Method(name, text, estimator="softmax", labeler="hard", selector=selector, rank=40 + place, reference=source)
         for place, (name, text, selector, source) in enumerate(rows)
     ]
+    return [*rules, student]

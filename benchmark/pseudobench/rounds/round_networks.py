@@ -152,7 +152,9 @@ def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = 
     """The labeled samples but those ``held`` out, and the pool's samples that have a selected pseudo-label.
 
     Where a sample can have several classes, those that a labeled one does not have are its negatives. Beside selected
-    samples with weights or soft labels, labeled ones have weight 1 and hard labels.
+    samples with weights or soft labels, labeled ones have weight 1 and hard labels. An objective with views sees the
+    pool and, after it, the samples that are held out, without their labels: to the network they are all alike, so that
+    calibration points stay exchangeable with the pool.
     """
     labeled = sorted(set(run.data.split.labeled) - set(held))
     rows, known = torch.tensor(labeled), run.data.labels_of(labeled)
@@ -170,7 +172,8 @@ def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = 
         rows = torch.cat([rows, pool[used]])
         positive = torch.cat([positive, selection.positive[used]])
         negative = torch.cat([negative, selection.negative[used]])
-    return TrainingSet(run.data.train.tensor, rows, positive, negative, run.data.task, weight, target, pool, count)
+    seen = torch.cat([pool, torch.tensor((*run.data.split.calibration, *held), dtype=torch.int64)])
+    return TrainingSet(run.data.train.tensor, rows, positive, negative, run.data.task, weight, target, seen, count)
 
 
 def one_hot(labels: torch.Tensor, classes: int) -> torch.Tensor:

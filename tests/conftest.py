@@ -28,7 +28,7 @@ LONGEST = (
 def pytest_configure(config: pytest.Config) -> None:
     # Ray would listen on the network otherwise. It reads this when it is imported.
     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-    # Threads that wait for each other would keep a core busy that other tests need. Read when torch is imported.
+    # In processes that tests start, threads that wait for each other would keep a core busy that other tests need.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if hasattr(config.option, "loadscopereorder"):  # pytest-xdist would begin with the files of most tests
         config.option.loadscopereorder = False

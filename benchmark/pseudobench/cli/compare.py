@@ -6,6 +6,7 @@ from typing import Literal
 
 import click
 
+from pseudobench.cli.completing import names_of
 from pseudobench.cli.showing import filter_options, format_option, read_records, show_frame, show_grids, where_from
 from pseudobench.registry.components import installed
 
@@ -16,14 +17,20 @@ Examples:
   bench compare ups ups-raps pl --results results --where evaluated-on=test --metric ece
   bench compare ups-raps:calibration=held-out ups-raps:calibration=cross
 """
+#: Comparisons that are also said in words; of more, the table is the shorter reading.
+_SENTENCES = 3
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("methods", nargs=-1, required=True)
+@click.argument("methods", nargs=-1, required=True, shell_complete=names_of("methods"))
 @click.option(
     "--results", multiple=True, metavar="FOLDER", help="Run records; repeatable. [runs, or PSEUDOBENCH_RESULTS]"
 )
-@click.option("--metric", help="A column; `bench list columns` has them all. [accuracy; multi-label: mAP]")
+@click.option(
+    "--metric",
+    shell_complete=names_of("columns"),
+    help="A column; `bench list columns` has them all. [accuracy; multi-label: mAP]",
+)
 @click.option(
     "--family",
     type=click.Choice(["all", "baseline"]),
@@ -67,10 +74,13 @@ def command(
     records = read_records(results, where_from(dataset, labels, where))
     found = compare_records(records, methods, metric, registry, family)
     if format_ in ("csv", "json"):
-        show_frame(comparison_frame(found), format_)
+        show_frame(comparison_frame(found, scaled=True), format_)
     else:
         show_grids([comparison_grid(found)], format_)
-    if format_ in ("terminal", "markdown"):
+    if format_ in ("terminal", "markdown") and len(found) <= _SENTENCES:
         console.say()
         for line in sentences(found):
-            console.say(f"- {formats.escape_markdown(line)}" if format_ == "markdown" else line)
+            if format_ == "markdown":
+                console.say(f"- {formats.escape_markdown(line)}")
+            else:
+                console.tell(line)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from pseudobench.base.paths import to_path, write_output
-from pseudobench.cli.showing import filter_options, read_records, where_from
+from pseudobench.cli.completing import names_of
+from pseudobench.cli.showing import filter_options, read_records, results_options, where_from
 from pseudobench.errors import BenchError
 from pseudobench.experiments.parsing import parse_names
 from pseudobench.registry.components import installed
@@ -19,11 +20,13 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("results", nargs=-1)
+@results_options
 @click.option("-o", "--output", default="figures", show_default=True, help="The folder to write to.")
 @click.option("--format", "formats", default="svg", show_default=True, help="svg, pdf, png, or several of them.")
 @click.option("--figures", "wanted", help="Only these; an unknown name lists them. [all]")
-@click.option("--methods", help="Only these methods; verdicts are still those of all.")
+@click.option(
+    "--methods", shell_complete=names_of("methods"), help="Only these methods; verdicts are still those of all."
+)
 @filter_options
 def command(
     results: tuple[str, ...],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pseudobench.cli.completing import anything
 from pseudobench.cli.showing import show_json
 from pseudobench.contracts.datasets import MULTI, SINGLE
 from pseudobench.contracts.kinds import KINDS, STAGE_KINDS
@@ -29,10 +30,14 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("what", required=False)
+@click.argument("what", required=False, shell_complete=anything)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(what: str | None, as_json: bool) -> None:
-    """List components. WHAT is a kind (methods, datasets, selectors, ...) or a name, whose parameters are shown."""
+    """List components: how many of each kind, and their names.
+
+    WHAT is a kind (methods, datasets, selectors, ...), whose components are described, or a name, whose parameters are
+    shown.
+    """
     _, registry = installed()
     kinds = [*(kind.name for kind in KINDS), "presets", "settings"]
     if what == "methods":
@@ -41,7 +46,7 @@ def command(what: str | None, as_json: bool) -> None:
     if what is None or what in kinds:
         shown = [what] if what else kinds
         rows = [(kind, name, text, who) for kind in shown for name, text, who in _rows(registry, kind)]
-        _print_rows(rows, as_json, one_kind=what is not None)
+        _print_rows(rows, what, as_json)
         return
     entries = registry.find(what)
     if what in GROUPS:
@@ -61,15 +66,22 @@ def _rows(registry: Registry, kind: str) -> list[tuple[str, str, str]]:
     return [(entry.name, entry.summary, entry.plugin) for entry in registry.of(kind)]
 
 
-def _print_rows(rows: list[tuple[str, str, str, str]], as_json: bool, *, one_kind: bool) -> None:
+def _print_rows(rows: list[tuple[str, str, str, str]], kind: str | None, as_json: bool) -> None:
+    """Print the components of one kind, each with its description; without a kind the names of all, by kind."""
     if as_json:
         names = ("kind", "name", "description", "plugin")
         show_json([dict(zip(names, row, strict=True)) for row in rows])
         return
-    from pseudobench.output.console import show_table
+    from pseudobench.output.console import show_table, tell
 
-    start = 1 if one_kind else 0
-    show_table(["kind", "name", "what it is", "plugin"][start:], [list(row[start:]) for row in rows])
+    if kind is not None:
+        show_table(["name", "what it is", "plugin"], [list(row[1:]) for row in rows])
+        return
+    by_kind: dict[str, list[str]] = {}
+    for each, name, _, _ in rows:
+        by_kind.setdefault(each, []).append(name)
+    show_table(["kind", "count", "names"], [[each, str(len(held)), ", ".join(held)] for each, held in by_kind.items()])
+    tell("`bench list KIND` describes each of a kind, `bench list NAME` shows the parameters of one.")
 
 
 def _print_methods(registry: Registry, as_json: bool) -> None:

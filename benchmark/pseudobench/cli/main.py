@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from pseudobench.base.text import is_path_text
+from pseudobench.contracts.parameters import suggest
 from pseudobench.errors import BenchError, BenchWarning, Detached
 from pseudobench.registry.plugin_files import take_files
 
@@ -50,6 +51,14 @@ class Bench(click.Group):
         self._ask_plugins()
         return super().get_command(ctx, name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A misspelt command is answered with the one that is near."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"there is no command {args[0]!r}{suggest(args[0], self.list_commands(ctx))}", ctx)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Exit with the code of a closed pipe: click would exit with 1, the code of a failed run."""
         try:
@@ -82,7 +91,8 @@ class Bench(click.Group):
     cls=Bench,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with `bench run`: a comparison on the embedded dataset, in a few minutes. "
-    "Every command takes `--plugin FILE`, a plugin that is not installed.",
+    "Every command takes `--plugin FILE`, a plugin that is not installed. "
+    'Completion: eval "$(_BENCH_COMPLETE=bash_source bench)" in ~/.bashrc; likewise zsh_source, fish_source.',
 )
 @click.version_option(package_name="pseudobench", prog_name="bench")
 def cli() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from pseudobench.base.paths import check_output, to_path, write_output
-from pseudobench.cli.showing import filter_options, read_records, where_from
+from pseudobench.cli.completing import names_of
+from pseudobench.cli.showing import filter_options, read_records, results_options, where_from
 from pseudobench.errors import BenchError
 from pseudobench.experiments.parsing import parse_names
 from pseudobench.registry.components import installed
@@ -19,9 +20,11 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("results", nargs=-1)
+@results_options
 @click.option("-o", "--output", default="report.html", show_default=True, help="The file to write.")
-@click.option("--methods", help="Only these methods; verdicts are still those of all.")
+@click.option(
+    "--methods", shell_complete=names_of("methods"), help="Only these methods; verdicts are still those of all."
+)
 @filter_options
 def command(
     results: tuple[str, ...],

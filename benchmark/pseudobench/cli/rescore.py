@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from pseudobench.base.paths import data_folder, results_folder
+from pseudobench.cli.showing import results_options
 from pseudobench.errors import BenchError
 from pseudobench.registry.components import installed
 
 
 @click.command(epilog="\b\nExamples:\n  bench rescore\n  bench rescore results/digits results/cifar10-head")
-@click.argument("results", nargs=-1)
+@results_options
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
 def command(results: tuple[str, ...], data_dir: str | None) -> int:
     """Compute columns anew from the predictions that runs have kept, below the folders RESULTS.

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pseudobench.api import runner_config
+from pseudobench.cli.completing import names_of
 from pseudobench.cli.run_words import show_forecast, show_verdict
 from pseudobench.cli.showing import show_frame
 from pseudobench.contracts.parameters import checked, parameters
@@ -15,6 +16,7 @@ from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
 from pseudobench.execution.processes import Processes, automatic_jobs, warm_up
 from pseudobench.experiments.parsing import check_jobs, experiment_from, name_plugins, parse_settings, read_file
+from pseudobench.experiments.presets import PRESETS
 from pseudobench.files.fetching import reporting
 from pseudobench.registry.components import Registry, installed
 from pseudobench.storage.plans import Plans
@@ -34,6 +36,16 @@ Exit codes: 0 all runs done, 1 some run failed, 2 what was asked for can't be.
 """
 
 
+_GROUPS = {
+    "What": ("methods", "dataset", "labels", "seeds", "settings", "calibration", "imbalance", "validation"),
+    "Network": ("backbone", "weights", "tune", "image_size"),
+    "How much": ("preset", "timeout", "force", "dry_run"),
+    "Where": ("results", "data_dir", "cache_dir", "cache", "device", "jobs", "executor", "in_process"),
+    "Output": ("keep", "quiet", "as_json", "help"),
+}
+_GROUPED = {"file", *(name for names in _GROUPS.values() for name in names)}
+
+
 class Command(click.Command):
     """A command whose options include the parameters of every executor."""
 
@@ -48,6 +60,15 @@ class Command(click.Command):
         """The command's own options, then the executors', then --help."""
         own = super().get_params(ctx)
         return [*own[:-1], *executor_options(installed()[1]), *own[-1:]]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options in groups, those of executors last."""
+        options = {each.name: each.get_help_record(ctx) for each in self.get_params(ctx)}
+        for title, names in {**_GROUPS, "Clusters": [name for name in options if name not in _GROUPED]}.items():
+            rows = [row for name in names if (row := options.get(name)) is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def executor_options(registry: Registry) -> list[click.Parameter]:
@@ -82,16 +103,30 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 
 @click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--methods", help="Methods, or compositions of components joined by +. [the default comparison]")
-@click.option("--dataset", help="Datasets. [the embedded one]")
+@click.option(
+    "--methods",
+    shell_complete=names_of("methods"),
+    help="Methods, or compositions of components joined by +. [the default comparison]",
+)
+@click.option("--dataset", shell_complete=names_of("datasets"), help="Datasets. [the embedded one]")
 @click.option("--labels", help="Label counts: the budget of every method. [the dataset's own]")
 @click.option("--seeds", help="A count (3: seeds 0, 1, 2), a range (5-9) or a list (0,4,7). [6]")
-@click.option("--backbone", help="Any timm model or registered network. [the dataset's own]")
+@click.option(
+    "--backbone", shell_complete=names_of("backbones"), help="Any timm model or registered network. [the dataset's own]"
+)
 @click.option("--weights", help="Where the backbone starts: timm, a .safetensors or .pth file, or package:NAME. [new]")
-@click.option("--tune", help="full: train all of the backbone; head: freeze it and train a head. [full]")
+@click.option(
+    "--tune",
+    type=click.Choice(("full", "head")),
+    help="full: train all of the backbone; head: freeze it and train a head. [full]",
+)
 @click.option("--image-size", help="Upsample images to this side, in pixels. [as they are]")
-@click.option("--preset", help="How much compute: smoke, cpu or paper. [cpu]")
-@click.option("--calibration", help="Where calibration labels come from: held-out, train or cross. [the method's own]")
+@click.option("--preset", type=click.Choice(tuple(PRESETS)), help="How much compute. [cpu]")
+@click.option(
+    "--calibration",
+    type=click.Choice(("held-out", "train", "cross")),
+    help="Where calibration labels come from. [the method's own]",
+)
 @click.option("--imbalance", help="Long-tailed classes: the last one's share of the first one's samples. [as they are]")
 @click.option(
     "--validation",
@@ -108,7 +143,11 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
 @click.option("--jobs", default="auto", show_default=True, help="Runs at a time, each in a process; auto: all cores.")
-@click.option("--executor", help="Where runs execute; `bench list executors` shows them. [processes]")
+@click.option(
+    "--executor",
+    shell_complete=names_of("executors"),
+    help="Where runs execute; `bench list executors` shows them. [processes]",
+)
 @click.option("--in-process", is_flag=True, help="Run in this process, one after another, for debuggers.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Most seconds that a run may take. [any]")
 @click.option("--keep", is_flag=True, help="Keep whole logits of test samples and pool beside each record.")
@@ -187,9 +226,9 @@ def command(
     finally:
         listener.experiment_finished()
     if as_json:
-        from pseudobench.analysis.dataframe import frame
+        from pseudobench.analysis.dataframe import frame, scaled
 
-        show_frame(frame(runs, registry), "json")
+        show_frame(scaled(frame(runs, registry), registry), "json")
     else:
         from pseudobench.cli.table import show_summary
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pseudobench.base.paths import results_folder
+from pseudobench.cli.completing import names_of
 from pseudobench.experiments.parsing import parse_labels, parse_names
 
 if TYPE_CHECKING:
@@ -28,10 +30,27 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Only runs with this, such as backbone=cnn13, seed=0,1 or ups.tau_p=0.8; repeatable.",
         ),
         click.option("--labels", help="Only these label counts."),
-        click.option("--dataset", help="Only these datasets."),
+        click.option("--dataset", shell_complete=names_of("datasets"), help="Only these datasets."),
     ):
         command = option(command)
     return command
+
+
+def results_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--results``, which every command that reads records has, and the same folders as arguments."""
+    option = click.option(
+        "--results",
+        "more",
+        multiple=True,
+        metavar="FOLDER",
+        help="Run records, as RESULTS names them; repeatable. [runs, or PSEUDOBENCH_RESULTS]",
+    )
+
+    @wraps(command)
+    def called(results: tuple[str, ...], more: tuple[str, ...], **options: Any) -> Any:
+        return command(results=(*results, *more), **options)
+
+    return click.argument("results", nargs=-1, type=click.Path())(option(called))
 
 
 def format_option(*formats: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

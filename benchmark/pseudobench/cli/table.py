@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pseudobench.cli.completing import names_of
 from pseudobench.cli.showing import (
     filter_options,
     format_option,
     read_records,
+    results_options,
     show_frame,
     show_grids,
     show_json,
@@ -39,9 +41,11 @@ _RUN_COLUMNS = ("rounds", "seconds")
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("results", nargs=-1)
-@click.option("--columns", help="Columns; `bench list columns` has them all.")
-@click.option("--methods", help="Only rows of these methods; verdicts are still those of all.")
+@results_options
+@click.option("--columns", shell_complete=names_of("columns"), help="Columns; `bench list columns` has them all.")
+@click.option(
+    "--methods", shell_complete=names_of("methods"), help="Only rows of these methods; verdicts are still those of all."
+)
 @filter_options
 @click.option("--pivot", "pivoted", is_flag=True, help="A column for each dataset and label count. [accuracy]")
 @click.option("--ranks", "ranked", is_flag=True, help="Average ranks over five datasets or more. [accuracy]")
@@ -69,7 +73,7 @@ def command(
 
     Bold are the best mean of a column and every mean that is not found different from it: all pairs of rows of one
     dataset, label count, backbone, preset and device are tested together, paired by seed, as in `bench compare`. With
-    fewer than 6 seeds nothing is bold. CSV and JSON hold fractions where people are shown percent.
+    fewer than 6 seeds nothing is bold. Shares are percent in every format.
     """
     from pseudobench.analysis.filtering import known_methods
     from pseudobench.analysis.published import find_published, read_published
@@ -124,9 +128,9 @@ def show_summary(
     places = {(run.place.dataset, str(run.place.labels)) for run in shown}
     near = None if published is None else beside(published, places, (column.name for column in columns))
     if format_ == "csv":
-        show_frame(table_frame(table), format_)
+        show_frame(table_frame(table, scaled=True), format_)
     elif format_ == "json":
-        ours = json.loads(table_frame(table).to_json(orient="records"))
+        ours = json.loads(table_frame(table, scaled=True).to_json(orient="records"))
         both = ours if near is None else {"runs": ours, "published": [asdict(each) for each in near]}
         show_json(both)
     else:
@@ -157,7 +161,7 @@ def show_ranks(
     arms = [arm for arm in arms_of(runs, registry) if methods is None or arm.method in methods]
     ranking = ranking_of(arms, column)
     if format_ in ("csv", "json"):
-        show_frame(ranking_frame(ranking), format_)
+        show_frame(ranking_frame(ranking, scaled=True), format_)
     else:
         show_grids([ranking_grid(ranking, "*" if format_ == "terminal" else "Bold")], format_)
 
@@ -165,15 +169,15 @@ def show_ranks(
 def show_runs(
     runs: Sequence[RunFacts], registry: Registry, names: str | None, format_: str, *, methods: set[str] | None = None
 ) -> None:
-    """Print one row per run; as CSV and JSON raw values, of every column unless some are named."""
-    from pseudobench.analysis.dataframe import ABOUT, frame
+    """Print one row per run; as CSV and JSON every column unless some are named."""
+    from pseudobench.analysis.dataframe import ABOUT, frame, scaled
     from pseudobench.analysis.run_facts import column_name, in_order, judged_by, pick_columns
     from pseudobench.output.text_tables import runs_grid
 
     shown = in_order((run for run in runs if methods is None or run.spec["method"] in methods), registry)
     columns = pick_columns(registry, parse_names(names, "columns") if names else (judged_by(shown), *_RUN_COLUMNS))
     if format_ in ("csv", "json"):
-        raw = frame(shown, registry)
+        raw = scaled(frame(shown, registry), registry)
         if names:
             raw = raw[list(dict.fromkeys([*ABOUT, *(column_name(column.name) for column in columns)]))]
         show_frame(raw, format_)

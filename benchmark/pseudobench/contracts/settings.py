@@ -57,6 +57,11 @@ class Recipe:
         choices=("mixed", "ups", "half", "beside"),
         added=True,
     )
+    mirror: bool = param(
+        False,
+        "predict by the mean of the logits of an image and of its mirror image, where a mirrored image keeps its class",
+        added=True,
+    )
     halve_below: int = param(
         0, "with fewer labels than this the first round's batches are half as large (UPS: 4000)", low=0, added=True
     )

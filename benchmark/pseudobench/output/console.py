@@ -125,7 +125,7 @@ def picture_of_grid(grid: Grid) -> str:
     return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)  # rich would have a font fetched
 
 
-_STYLES = {"best": "bold green", "worse": "red", "failed": "red"}
+_STYLES = {"best": "bold green", "better": "green", "worse": "red", "failed": "red"}
 
 
 def _marked(grid: Grid) -> tuple[list[list[str]], dict[tuple[int, int], str]]:

@@ -43,6 +43,7 @@ def to_markdown(grid: Grid) -> str:
 
 
 _LATEX = {
+    "≠": r"$\neq$",
     "\\": r"\textbackslash{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "~": r"\textasciitilde{}",

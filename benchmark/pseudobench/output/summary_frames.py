@@ -1,4 +1,7 @@
-"""Summaries and comparisons as pandas DataFrames, for CSV, JSON and notebooks. Shares are fractions."""
+"""Summaries and comparisons as pandas DataFrames, for notebooks, CSV and JSON.
+
+Shares are fractions, as in the records; with ``scaled`` they are percent, as everything that commands show.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 _PLACE = {key: "int" if key == "labels" else "str" for key in Place._fields}
 
 
-def table_frame(table: Table) -> pd.DataFrame:
+def table_frame(table: Table, *, scaled: bool = False) -> pd.DataFrame:
     """A row for each of the table's: its place, names and settings, how many runs, and for each heading
 
     the mean, half of its 95 % interval (``_half95``), the number of seeds (``_n``), whether it is in the best tier
@@ -37,8 +40,9 @@ def table_frame(table: Table) -> pd.DataFrame:
     rows = []
     for row in table.rows:
         held = _about(row, table.pivoted)
-        for name, cell in zip(names, row.cells, strict=True):
-            held |= {f"{name}{part}": value for part, value in zip(parts, _parts(cell), strict=True)}
+        for name, cell, heading in zip(names, row.cells, table.headings, strict=True):
+            scale = heading.column.scale if scaled else 1
+            held |= {f"{name}{part}": value for part, value in zip(parts, _parts(cell, scale), strict=True)}
         rows.append(held)
     return typed(rows, kinds)
 
@@ -65,14 +69,14 @@ def _settings(arm: Arm) -> str:
     return settings_words({key: value for key, value in arm.settings.items() if key in arm.shown})
 
 
-def _parts(cell: Cell | None) -> tuple[Any, ...]:
+def _parts(cell: Cell | None, scale: float) -> tuple[Any, ...]:
     if cell is None:
         none = mean_of([])
         return none.mean, none.half, 0, None, None, None
-    return cell.value.mean, cell.value.half, cell.value.n, cell.best, cell.letters or None, cell.p
+    return scale * cell.value.mean, scale * cell.value.half, cell.value.n, cell.best, cell.letters or None, cell.p
 
 
-def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+def comparison_frame(comparisons: Sequence[Comparison], *, scaled: bool = False) -> pd.DataFrame:
     """One row per comparison; ``difference`` is the method's value minus the baseline's, ``p`` is corrected."""
     words = ("method", "baseline", "metric")
     numbers = ("mean", "baseline_mean", "difference", "low95", "high95", "p_alone", "p")
@@ -83,6 +87,7 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     for each in comparisons:
         pair = each.pair
         low, high = pair.interval
+        scale = each.column.scale if scaled else 1
         rows.append(
             {
                 **each.arm.place._asdict(),
@@ -91,11 +96,11 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
                 "metric": each.column.name,
                 "seeds": pair.n,
                 "unpaired": pair.unpaired,
-                "mean": pair.means[0].mean,
-                "baseline_mean": pair.means[1].mean,
-                "difference": pair.mean,
-                "low95": low,
-                "high95": high,
+                "mean": scale * pair.means[0].mean,
+                "baseline_mean": scale * pair.means[1].mean,
+                "difference": scale * pair.mean,
+                "low95": scale * low,
+                "high95": scale * high,
                 "interval_over": "seeds and test samples" if pair.over_samples else "seeds",
                 "p_alone": pair.alone,
                 "p": pair.p,
@@ -109,7 +114,7 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     return typed(rows, kinds)
 
 
-def ranking_frame(ranking: Ranking) -> pd.DataFrame:
+def ranking_frame(ranking: Ranking, *, scaled: bool = False) -> pd.DataFrame:
     """One row per arm: its average rank, its mean on each dataset (``mean_digits``), and the test of all ranks."""
     ranks = ranking.ranks
     names = [f"mean_{column_name(dataset)}" for dataset in ranking.datasets]
@@ -117,7 +122,10 @@ def ranking_frame(ranking: Ranking) -> pd.DataFrame:
     kinds = {"arm": "str", "average_rank": "float", **dict.fromkeys((*names, *test), "float")}
     rows = [
         {"arm": name, "average_rank": float(ranks.average[index]), **test}
-        | {key: means[index] for key, means in zip(names, ranking.means, strict=True)}
+        | {
+            key: means[index] * (ranking.column.scale if scaled else 1)
+            for key, means in zip(names, ranking.means, strict=True)
+        }
         for index, name in enumerate(ranking.names)
     ]
     return typed(rows, kinds)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pseudobench.analysis.tables import Cell, Row, Table
     from pseudobench.contracts.columns import Column
 
-Mark = Literal["", "best", "worse", "failed"]
+Mark = Literal["", "best", "better", "worse", "failed"]
 
 
 @dataclass(frozen=True)
@@ -152,36 +152,53 @@ def runs_grid(runs: Sequence[RunFacts], columns: Sequence[Column]) -> Grid:
 
 
 def comparison_grid(comparisons: Sequence[Comparison]) -> Grid:
-    """One row per comparison."""
+    """One row per comparison, with its verdict as a sign."""
     places = [each.arm.place._asdict() for each in comparisons]
     varying = [key for key in places[0] if len({place[key] for place in places}) > 1]
+    bases = list(dict.fromkeys(each.baseline.name for each in comparisons))
     column = comparisons[0].column
     rows = []
     for each, place in zip(comparisons, places, strict=True):
         pair = each.pair
         low, high = (number(end, column) for end in pair.interval)
-        cells = (
+        words = (
             *(str(place[key]) for key in varying),
+            *([each.baseline.name] if len(bases) > 1 else []),
             each.arm.name,
-            each.baseline.name,
-            *(number(mean.mean, column) for mean in pair.means),
+        )
+        cells = (
             number(pair.mean, column),
             f"{low} to {high}" if pair.n > 1 else "–",
-            str(pair.n),
             "–" if pair.p is None else f"{pair.p:.2g}",
+            *(number(mean.mean, column) for mean in pair.means),
+            str(pair.n),
         )
-        rows.append(tuple(map(Shown, cells)))
+        rows.append((*map(Shown, words), verdict_sign(each), *map(Shown, cells)))
     shared = ", ".join(place_words({key: value for key, value in places[0].items() if key not in varying and value}))
     tests = sorted({each.pair.tests for each in comparisons if each.pair.tests})
     over = "seeds and test samples" if all(each.pair.over_samples for each in comparisons) else "seeds"
-    caption = (
-        f"{column.name}, {shared}. Difference: method minus baseline over the same seeds, with its 95 % interval over "
-        f"{over}. p: sign-flip test over the pairs of seeds, after Westfall and Young's correction over "
-        f"{' and '.join(map(str, tests)) or 'no'} pairs of arms."
+    against = f"{column.name} against {bases[0]}" if len(bases) == 1 else column.name
+    legend = (
+        "▲ better, ▼ worse, = no difference that these seeds can show, – not tested. Difference: method minus baseline "
+        f"over the same seeds, with its 95 % interval over {over}. p: sign-flip test over the pairs of seeds, after "
+        f"Westfall and Young's correction over {' and '.join(map(str, tests)) or 'no'} pairs of arms."
     )
-    numbers = (column.name, "baseline's", "difference", "95 % interval", "seeds", "p")
-    header = (*map(key_words, varying), "method", "baseline", *numbers)
-    return Grid(caption, header, tuple(rows), len(varying) + 2)
+    numbers = ("verdict", "difference", "95 % interval", "p", column.name, "baseline's", "seeds")
+    header = (*map(key_words, varying), *(["baseline"] if len(bases) > 1 else []), "method", *numbers)
+    return Grid(f"{against}, {shared}", header, tuple(rows), len(header) - len(numbers), legend=legend)
+
+
+def verdict_sign(comparison: Comparison) -> Shown:
+    """▲ better, ▼ worse, ≠ different where neither is better, = not found different, – not tested."""
+    pair, column = comparison.pair, comparison.column
+    if pair.p is None:
+        return Shown("–")
+    if not pair.different:
+        return Shown("=")
+    if column.higher_is_better is None:
+        return Shown("≠")
+    better = (pair.mean > 0) == column.higher_is_better
+    return Shown("▲", "better") if better else Shown("▼", "worse")
 
 
 def ranking_grid(ranking: Ranking, best: str = "Bold") -> Grid:
@@ -213,7 +230,7 @@ def published_grid(numbers: Sequence[Published]) -> Grid:
     for each in numbers:
         printed = f"{each.metric.removesuffix(' %')} {each.value}" + (f" ± {each.interval}" if each.interval else "")
         digits = len(each.value.partition(".")[2])
-        words = (each.dataset, each.labels, each.method, each.backbone or "–", each.citation)
+        words = (each.dataset, each.labels, each.citation, each.backbone or "–", each.method)
         shown = (*words, each.column, f"{each.converted:.{digits}f}", printed, each.checkpoint or "–")
         rows.append(tuple(map(Shown, shown)))
     remarks = dict.fromkeys(f"{each.citation} ({each.read_in}): {each.differs}" for each in numbers)
@@ -221,5 +238,5 @@ def published_grid(numbers: Sequence[Published]) -> Grid:
         "Published elsewhere, not measured here and not compared: other code, compute and checkpoints. Accuracy is 100 "
         f"minus the error where an error is printed. {'. '.join(remarks)}."
     )
-    names = ("dataset", "labels", "method", "backbone", "source")
+    names = ("dataset", "labels", "source", "backbone", "method")
     return Grid(caption, (*names, "metric", "value", "as printed", "checkpoint"), tuple(rows), len(names))

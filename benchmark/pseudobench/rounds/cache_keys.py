@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _HARNESS = Path(base.__path__[0]).parent
 
 
-def network_key(run: Run, round_: int, data: TrainingSet, seeds: tuple[int, int]) -> str:
+def network_key(run: Run, round_: int, data: TrainingSet, recipe: Recipe, seeds: tuple[int, int]) -> str:
     """The key of the network that a round trains on ``data``; ``seeds`` are those of its weights and its training."""
     return key_of(
         {
             "network": run.network_of(round_).identity,
-            "recipe": asdict(run.spec.group(Recipe)),
+            "recipe": asdict(recipe),
             "flip": run.data.flip,
             "moments": run.moments,
             "seeds": seeds,

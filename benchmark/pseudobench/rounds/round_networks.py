@@ -82,10 +82,11 @@ class _Training:
         seeds = (self._seed("network"), self._seed("fit"))
         network = make_network(run.registry, run.network_of(self.round), seed=seeds[0], device=run.device)
         data = training_set(run, selection, held)
+        recipe = self._recipe(data)
         if run.cache is None:
-            self._fit(network, data, seeds[1], None)
+            self._fit(network, data, recipe, seeds[1], None)
             return network, None
-        key = network_key(run, self.round, data, seeds)
+        key = network_key(run, self.round, data, recipe, seeds)
         with run.cache.lock("networks", key):
             saved = run.cache.load("networks", key, lambda kept: _restore(network, kept))
             if saved is not None:
@@ -93,7 +94,7 @@ class _Training:
                 self._report(run.spec.group(Recipe).epochs)
                 return network.eval(), saved
             start, checkpoint = time.perf_counter(), run.cache.checkpoint(key)
-            self._fit(network, data, seeds[1], checkpoint)
+            self._fit(network, data, recipe, seeds[1], checkpoint)
             note = {"seconds": time.perf_counter() - start, "run": run.spec.run_id, "round": self.round}
             run.cache.store("networks", key, network.state_dict(), note)
             checkpoint.discard()  # not before: a kill in between would cost the training
@@ -107,10 +108,18 @@ class _Training:
     def _seed(self, use: str) -> int:
         return derive_seed(self.run.spec.seed, use, self.round, *self.names)
 
-    def _fit(self, network: nn.Module, data: TrainingSet, seed: int, checkpoint: Checkpoint | None) -> None:
-        recipe = self.run.spec.group(Recipe)
-        if self.round == 0 and self._labels < recipe.halve_below:
+    def _recipe(self, data: TrainingSet) -> Recipe:
+        """The recipe of this training, without choices that do not concern it: equal trainings are done once."""
+        recipe = replace(self.run.spec.group(Recipe), mirror=False, halve_below=0)
+        if self.round == 0 and self._labels < self.run.spec.group(Recipe).halve_below:
             recipe = replace(recipe, batch_size=max(recipe.batch_size // 2, 1))
+        if data.labeled == len(data.rows) and recipe.batches in ("half", "beside"):
+            recipe = replace(recipe, batches="mixed")
+        return recipe
+
+    def _fit(
+        self, network: nn.Module, data: TrainingSet, recipe: Recipe, seed: int, checkpoint: Checkpoint | None
+    ) -> None:
         fit(
             network,
             data,

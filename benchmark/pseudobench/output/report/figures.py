@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import altair
 import vl_convert
+from altair.utils.schemapi import debug_mode
 
 from pseudobench.base.text import in_texts, visible
-from pseudobench.output.report import charts, measures
+from pseudobench.output.report import accuracy_charts, charts, measures
+from pseudobench.output.report.encodings import Chart
 from pseudobench.output.report.sections import Section
 from pseudobench.output.report.themes import Theme
 
@@ -24,20 +26,35 @@ _TITLES = {"accuracy": "Accuracy", "mAP": "Mean average precision"}
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure. ``note`` explains how to read it; ``alt`` describes it to readers who can't see it."""
+    """One figure. ``note`` explains how to read it; ``alt`` describes it to readers who can't see it.
+
+    ``choices`` are columns of the data with the values that a reader can choose from; a file shows the first of each.
+    """
 
     name: str
     title: str
     note: str
     alt: str
     data: pd.DataFrame
-    draw: Callable[[Theme], charts.Chart]
+    draw: Callable[[Theme], Chart]
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def spec(self, theme: Theme) -> dict[str, Any]:
+        """The figure as Vega-Lite, without the theme's configuration."""
+        # Altair checks every part against a schema, which takes most of the time; the tests do that.
+        with altair.data_transformers.enable("default", max_rows=None), debug_mode(False):
+            drawn = self.draw(theme).to_dict(validate=False)
+        made: dict[str, Any] = in_texts(_drawable, drawn)
+        return {key: value for key, value in made.items() if key not in ("$schema", "config")}
 
     def render(self, theme: Theme, format_: str, *, aria: bool = True) -> bytes:
         """The content of the figure's file, as svg, pdf or png; with ``aria`` each mark of an svg names its values."""
-        with altair.data_transformers.enable("default", max_rows=None):
-            drawn = in_texts(_drawable, self.draw(theme).to_dict())
-        spec: dict[str, Any] = {**drawn, "config": {**theme.config(), "aria": aria}}
+        spec: dict[str, Any] = {**self.spec(theme), "config": {**theme.config(), "aria": aria}}
+        first = {key: _drawable(values[0]) for key, values in self.choices.items()}
+        for name, rows in spec["datasets"].items():
+            spec["datasets"][name] = [
+                row for row in rows if all(row.get(key, one) == one for key, one in first.items())
+            ]
         if format_ == "svg":
             return vl_convert.vegalite_to_svg(spec).encode()
         if format_ == "pdf":
@@ -57,28 +74,31 @@ def figures(section: Section) -> list[Figure]:
 
 
 def _results(name: str, section: Section) -> Figure:
-    means = measures.results(section.series, name)
-    runs = measures.each_run(section.series, **{section.measure: measures.tested(name)})
+    means = measures.results(section.rivals, name)
+    bounds = measures.results(section.ceilings, name)
+    runs = measures.each_run(section.rivals, **{section.measure: measures.tested(name)})
     return Figure(
         name,
         _TITLES[section.measure],
-        "Last network of each run: a faint dot for every seed, the mean with its 95 % interval.",
+        f"Last network of each run: a faint dot for every seed, the mean with its 95 % interval.{_line_of(section)}",
         f"Mean {section.measure} of {_range(means, 'mean')}.",
         means,
-        partial(charts.results, means, runs, section.names, section.measure),
+        partial(accuracy_charts.results, means, runs, bounds, section.names, section.measure),
     )
 
 
 def _rounds(name: str, section: Section) -> Figure:
-    means = measures.rounds(section.series)
+    means = measures.rounds(section.rivals)
+    bounds = measures.rounds(section.ceilings).groupby("series", sort=False).tail(1)
     last = means.groupby("series", sort=False).tail(1)
     return Figure(
         name,
         f"{_TITLES[section.measure]} per round",
-        "Means with 95 % intervals. A run that settled early keeps its last network, so that every round has all runs.",
+        "Means with 95 % intervals. A run that settled early keeps its last network, so that every round has all runs."
+        + _line_of(section),
         f"{_TITLES[section.measure]} by round; after the last round {_range(last, 'mean')}.",
         means,
-        partial(charts.rounds, means, section.names, section.measure),
+        partial(accuracy_charts.rounds, means, bounds, section.names, section.measure),
     )
 
 
@@ -164,6 +184,11 @@ FIGURES: dict[str, Callable[[str, Section], Figure]] = {
     "seconds": _seconds,
     "sizes": _sizes,
 }
+
+
+def _line_of(section: Section) -> str:
+    names = [each.name for each in section.ceilings if each.done]
+    return f" Line: {', '.join(names)}, which has all labels." if names else ""
 
 
 def _range(table: pd.DataFrame, column: str, label: str = "series", unit: str = " %") -> str:

@@ -1,6 +1,84 @@
 "use strict";
-// Sort a summary by the column that is clicked: numbers downwards first, text upwards; what has no value stays last.
-for (const head of document.querySelectorAll(".summary thead th")) {
+{ // names of its own: the library that draws has many
+const $ = (selector, from = document) => [...from.querySelectorAll(selector)];
+const say = JSON.parse(document.getElementById("page").textContent);
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const hidden = new Set();
+
+// Charts: drawn when they come into view, again when a method is hidden, a baseline chosen, or the colours change.
+function draw(figure) {
+  figure.dataset.drawn = "yes";
+  const data = figure.querySelector("script").textContent;
+  const coloured = dark.matches ? data.replace(/#[0-9a-f]{6}/g, (colour) => say.dark[colour] ?? colour) : data;
+  const { spec } = JSON.parse(coloured);
+  const chosen = $("select", figure).map((select) => [select.name, select.value]);
+  for (const [name, rows] of Object.entries(spec.datasets ?? {}))
+    spec.datasets[name] = rows.filter(
+      (row) => !hidden.has(row.series) && chosen.every(([key, value]) => row[key] === undefined || row[key] === value),
+    );
+  const options = {
+    mode: "vega-lite",
+    renderer: "svg",
+    actions: false,
+    logLevel: 1, // errors
+    ast: true, // no code is made from text
+    defaultStyle: false,
+    tooltip: { disableDefaultStyle: true, sanitize: text },
+    config: dark.matches ? say.configs[1] : say.configs[0],
+  };
+  const chart = figure.querySelector(".chart");
+  return vegaEmbed(chart, spec, options).catch((error) => (chart.textContent = String(error)));
+}
+function text(value) {
+  const node = document.createElement("span");
+  node.textContent = String(value);
+  return node.innerHTML;
+}
+const seen = new IntersectionObserver((entries) => {
+  for (const entry of entries)
+    if (entry.isIntersecting && !entry.target.dataset.drawn) draw(entry.target);
+});
+const figures = $("figure");
+for (const figure of figures) {
+  seen.observe(figure);
+  for (const select of $("select", figure)) select.addEventListener("change", () => draw(figure));
+  figure.querySelector("details").addEventListener("toggle", numbers);
+}
+const again = () => Promise.all(figures.filter((figure) => figure.dataset.drawn).map(draw));
+dark.addEventListener("change", again);
+
+// The numbers of a figure, when they are asked for.
+function numbers() {
+  const place = this.querySelector(".wide");
+  if (place.firstChild) return;
+  const { columns, rows } = JSON.parse(this.closest("figure").querySelector("script").textContent);
+  const table = place.appendChild(document.createElement("table"));
+  const line = (parent, kind, texts) => {
+    const row = parent.insertRow();
+    for (const each of texts) row.appendChild(document.createElement(kind)).textContent = each ?? "";
+  };
+  line(table.createTHead(), "th", columns);
+  const body = table.createTBody();
+  for (const row of rows) line(body, "td", row);
+}
+
+// The legend of all charts: a method that is switched off is in none of them, nor in the matrix.
+for (const box of $(".legend input")) {
+  box.closest(".legend").hidden = false;
+  box.addEventListener("change", () => {
+    for (const name of JSON.parse(box.dataset.series)) box.checked ? hidden.delete(name) : hidden.add(name);
+    for (const row of $(".matrix tbody tr")) if (row.dataset.name === box.value) row.hidden = !box.checked;
+    again();
+  });
+}
+
+// On paper: all tables, and every chart of the summary.
+addEventListener("beforeprint", () => {
+  for (const section of $("details.section")) section.open = true;
+});
+
+// Sort a table by the column that is clicked: numbers downwards first, text upwards; what has no value stays last.
+for (const head of $(".sortable thead th")) {
   head.querySelector("button").addEventListener("click", () => {
     const body = head.closest("table").tBodies[0];
     const first = head.classList.contains("number") ? "descending" : "ascending";
@@ -19,7 +97,7 @@ for (const head of document.querySelectorAll(".summary thead th")) {
   });
 }
 // Keep the rows that hold every word of the filter.
-for (const input of document.querySelectorAll("input[data-table]")) {
+for (const input of $("input[data-table]")) {
   const rows = [...document.getElementById(input.dataset.table).tBodies[0].rows];
   const shown = input.parentNode.querySelector("output");
   input.parentNode.hidden = false;
@@ -29,4 +107,12 @@ for (const input of document.querySelectorAll("input[data-table]")) {
     const left = rows.filter((row) => !row.hidden).length;
     shown.textContent = left < rows.length ? `${left} of ${rows.length} rows` : "";
   });
+}
+// A link to a section opens it.
+const open = () => {
+  const section = location.hash && document.getElementById(location.hash.slice(1));
+  if (section instanceof HTMLDetailsElement) section.open = true;
+};
+addEventListener("hashchange", open);
+open();
 }

@@ -4,43 +4,46 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
-import re
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from pseudobench.analysis.comparisons import Side, compare_sides
-from pseudobench.analysis.run_facts import pick_columns
-from pseudobench.analysis.tables import DEFAULT_COLUMNS, Table
+import vl_convert
+
 from pseudobench.base.text import visible
-from pseudobench.contracts.run_spec import RunSpec
-from pseudobench.errors import BenchError
-from pseudobench.experiments.repeat_commands import Command, commands
+from pseudobench.maths.significance import LEVEL
+from pseudobench.output.report.encodings import wrapped
 from pseudobench.output.report.figures import Figure, figures
+from pseudobench.output.report.page_sections import plain_value, section_content
 from pseudobench.output.report.sections import Section
+from pseudobench.output.report.summary import Summary, summarize_sections
+from pseudobench.output.report.summary_figures import summary_figures
 from pseudobench.output.report.themes import DARK, LIGHT
-from pseudobench.output.sentences import sentences
-from pseudobench.output.table_words import how_to_read, shared_words
-from pseudobench.output.text_tables import Shown, number_cells, runs_cell, word_columns, words_of
 
 if TYPE_CHECKING:
     from pseudobench.contracts.columns import Record
     from pseudobench.registry.components import Registry
 
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
+_LIBRARY = "the library that draws"  # its place in the page, which is filled in last
 
 
-def render_page(found: Sequence[Section], registry: Registry, progress: Progress = iter) -> str:
-    """The page as text. ``progress`` goes through the figures, which take the time."""
+def render_page(
+    found: Sequence[Section], registry: Registry, progress: Progress = iter, files: Sequence[str] = ()
+) -> str:
+    """The page as text. ``progress`` goes through the figures, which take the time; ``files`` are linked."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     here = resources.files(__package__)
     style, script = (here.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    todo = [(section.slug, figure) for section in found for figure in figures(section)]
-    shown: dict[str, list[dict[str, Any]]] = {section.slug: [] for section in found}
+    summary = summarize_sections(found, registry)
+    style += _swatches(summary)
+    todo = [("", figure) for figure in summary_figures(summary)]
+    todo += [(section.slug, figure) for section in found for figure in figures(section)]
+    shown: dict[str, list[dict[str, Any]]] = {slug: [] for slug in ("", *(section.slug for section in found))}
     for slug, figure in progress(todo):
         shown[slug].append(_figure(figure))
     records = [record for section in found for record in section.records]
@@ -52,17 +55,121 @@ def render_page(found: Sequence[Section], registry: Registry, progress: Progress
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html").render(
+    library = vl_convert.javascript_bundle()  # type: ignore[call-arg]
+    page = environment.get_template("page.html").render(
         title="pseudobench report",
         counts=_counts(records),
         period=_period(records),
+        files=files,
         style=Markup(style),
-        style_hash=_hash(style),
+        style_source=Markup(f"'{_hash(style)}'"),
         script=Markup(script),
-        script_hash=_hash(script),
-        sections=[_section(section, shown[section.slug], registry) for section in found],
+        script_source=Markup(f"'{_hash(library)}' '{_hash(script)}'"),
+        library=_LIBRARY,
+        page_data=Markup(_json({"configs": [LIGHT.config(), DARK.config()], "dark": _dark()})),
+        summary=_summary(summary, shown[""]),
+        sections=[section_content(section, shown[section.slug], registry) for section in found],
         environment=_environments(records),
     )
+    return page.replace(_LIBRARY, library, 1)
+
+
+def _swatches(summary: Summary) -> str:
+    """Styles of the legend's colours."""
+    used = sorted(set(summary.names.values()))
+    light = "".join(f".style{style}{{fill:{colour}}}" for style, colour in zip(used, LIGHT.colours(used), strict=True))
+    dark = "".join(f".style{style}{{fill:{colour}}}" for style, colour in zip(used, DARK.colours(used), strict=True))
+    return f"{light}\n@media (prefers-color-scheme: dark) {{{dark}}}\n"
+
+
+def _dark() -> dict[str, str]:
+    """Colours of light pages to those of dark ones."""
+    pairs = zip((*LIGHT.palette, *_plain_colours(LIGHT)), (*DARK.palette, *_plain_colours(DARK)), strict=True)
+    return dict(pairs)
+
+
+def _plain_colours(theme: Any) -> tuple[str, str, str]:
+    return theme.background, theme.ink, theme.faint
+
+
+def _json(value: Any) -> str:
+    """JSON that can stand in a page: no tag begins in it."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _summary(summary: Summary, shown: list[dict[str, Any]]) -> dict[str, Any]:
+    """The summary as the template takes it."""
+    heads = [{"name": "method", "meaning": "", "kind": ""}]
+    if summary.ranks:
+        meaning = "average over the columns with a test, of the methods that all of these have; 1 is the best"
+        heads.append({"name": "average rank", "meaning": meaning, "kind": "number ascending"})
+    heads += [
+        {"name": name, "meaning": each.verdict.column.description, "kind": "number"}
+        for name, each in zip(summary.places, summary.findings, strict=True)
+    ]
+    rows = []
+    for name in summary.names:
+        rank = summary.ranks.get(name)
+        row: list[dict[str, Any]] = [{"text": name, "below": [], "value": name, "kind": "", "mark": ""}]
+        if summary.ranks:
+            text = "" if rank is None else f"{rank:.1f}"
+            row.append({"text": text, "below": [], "value": text, "kind": "number", "mark": ""})
+        for place in range(len(summary.places)):
+            row.append(_matrix_cell(summary, name, place))
+        rows.append(row)
+    return {
+        "sentences": summary.sentences,
+        "heads": heads,
+        "rows": rows,
+        "reading": (
+            f"{' or '.join(summary.measures)}, mean ± half of the 95 % t interval over seeds. Coloured: the best tier "
+            "of its column, the best mean and every mean that is not found different from it (all pairs tested "
+            f"together at {100 * LEVEL:g} %). Pale columns have too few seeds for a test."
+        ),
+        "legend": [
+            {
+                "name": name,
+                "style": style,
+                "series": json.dumps(_drawn_as(name)),
+            }
+            for name, style in summary.names.items()
+        ],
+        "figures": shown,
+    }
+
+
+def _drawn_as(name: str) -> list[str]:
+    """What charts may call a series: its name, whole or in lines."""
+    return [visible(each, keep="\n") for each in (name, *wrapped([name]))]
+
+
+def _matrix_cell(summary: Summary, name: str, place: int) -> dict[str, Any]:
+    cell = summary.cells.get((name, place))
+    if cell is None:
+        return {"text": "", "below": [], "value": "", "kind": "number", "mark": ""}
+    mark = "untested" if cell.best is None else "best" if cell.best else ""
+    value = plain_value(cell.value.mean)
+    return {
+        "text": cell.text,
+        "below": [cell.half] if cell.half else [],
+        "value": value,
+        "kind": "number",
+        "mark": mark,
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    rows = [[visible(plain_value(value)) for value in row] for row in figure.data.itertuples(index=False)]
+    data = {"spec": figure.spec(LIGHT), "columns": list(figure.data.columns), "rows": rows}
+    return {
+        "title": figure.title,
+        "note": figure.note,
+        "alt": f"{figure.title}. {figure.alt} The numbers are in the table below.",
+        "choices": figure.choices,
+        "data": Markup(_json(data)),
+    }
 
 
 def _shown(value: Any) -> Any:
@@ -88,120 +195,6 @@ def _period(records: Sequence[Record]) -> str:
     if not days:
         return ""
     return f"made on {days[0]}" if days[0] == days[-1] else f"made from {days[0]} to {days[-1]}"
-
-
-def _section(section: Section, shown: list[dict[str, Any]], registry: Registry) -> dict[str, Any]:
-    table = section.table
-    return {
-        "title": section.title,
-        "slug": section.slug,
-        "shared": [(key, value) for key, value in shared_words(table).items() if key not in ("dataset", "labels")],
-        "problems": problems(section),
-        "alone": max(len(each.done) for each in section.series) == 1,
-        "heads": _heads(table),
-        "rows": _rows(table),
-        "further": sum(heading.column.name not in DEFAULT_COLUMNS for heading in table.headings),
-        "reading": how_to_read(table),
-        "comparisons": _comparisons(section, registry),
-        "figures": shown,
-        "commands": _commands(section.records, registry),
-    }
-
-
-def _heads(table: Table) -> list[dict[str, Any]]:
-    """Headings as rows have them: the method first, how many runs there are, then numbers, the usual ones first."""
-    *words, method = word_columns(table)
-    keys = [method, *words]
-    runs = {"name": "runs", "meaning": "runs that are done; below, how many are not", "kind": "number"}
-    numbers = [
-        {"name": column.name, "meaning": column.description, "kind": _kind(column.name)}
-        for column in (heading.column for heading in table.headings)
-    ]
-    return [*({"name": key, "meaning": "", "kind": ""} for key in keys), runs, *numbers]
-
-
-def _kind(column: str) -> str:
-    """Classes of a column's cells; further columns are those that `bench table` does not show either unless asked."""
-    return "number" if column in DEFAULT_COLUMNS else "number further"
-
-
-def problems(section: Section) -> list[tuple[str, str]]:
-    """Every run that failed, is not finished, or that other rows have and this one has no record of."""
-    found = []
-    for record in section.records:
-        if record["status"] != "done":
-            why = (record["error"] or {}).get("message")
-            found.append((str(record["run_id"]), str(record["status"]) + (f": {why}" if why else "")))
-    for name, seeds in section.gaps.items():
-        listed = ", ".join(str(seed) for seed in seeds)
-        found.append((name, f"no record of seed{'s' * (len(seeds) > 1)} {listed}, which other rows have"))
-    return found
-
-
-def _rows(table: Table) -> list[list[dict[str, Any]]]:
-    """The cells as `bench table` has them, in the order of the headings, with what they are sorted by."""
-    made = []
-    for row, numbers in zip(table.rows, number_cells(table), strict=True):
-        *words, method = words_of(row, table)
-        cells = [_cell(each, each.main, "") for each in (method, *words)]
-        cells.append(_cell(runs_cell(row), row.done, "number"))
-        for heading, cell, shown in zip(table.headings, row.cells, numbers, strict=True):
-            cells.append(_cell(shown, _plain(cell.value.mean) if cell else "", _kind(heading.column.name)))
-        made.append(cells)
-    return made
-
-
-def _cell(shown: Shown, value: Any, kind: str) -> dict[str, Any]:
-    """Of numbers, the interval and remarks go below the mean."""
-    return {"text": shown.main, "below": shown.below, "value": value, "kind": kind, "mark": shown.mark}
-
-
-def _comparisons(section: Section, registry: Registry) -> dict[str, Any] | None:
-    """What `bench compare` says of all methods against the first, which is supervised training if it was run.
-
-    That one is named by the table's order and not by its results, so that the tests mean what they say.
-    """
-    first, *others = dict.fromkeys(each.arm.method for each in section.series if not each.arm.ceiling) or [""]
-    if not others:
-        return None
-    (column,) = pick_columns(registry, [section.measure])
-    try:
-        lines = sentences(compare_sides(section.arms, [Side(first), *map(Side, others)], column))
-    except BenchError as error:  # nothing to pair, and why
-        lines = [str(error)]
-    return {"baseline": first, "measure": section.measure, "lines": lines}
-
-
-def _figure(figure: Figure) -> dict[str, Any]:
-    light, dark = (figure.render(theme, "svg", aria=False) for theme in (LIGHT, DARK))
-    size = re.search(rb'width="([\d.]+)" height="([\d.]+)"', light)
-    assert size is not None
-    return {
-        "title": figure.title,
-        "note": figure.note,
-        "alt": f"{figure.title}. {figure.alt} The numbers are in the table below.",
-        "light": _image(light),
-        "dark": _image(dark),
-        "width": size[1].decode(),
-        "height": size[2].decode(),
-        "columns": list(figure.data.columns),
-        "rows": [[_plain(value) for value in row] for row in figure.data.itertuples(index=False)],
-    }
-
-
-def _image(svg: bytes) -> str:
-    """An image of its own: scripts never run in one, and its names do not meet those of others."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.6g}"
-    return str(value)
-
-
-def _commands(records: Iterable[Record], registry: Registry) -> list[Command]:
-    return commands((RunSpec.from_json(record["spec"]) for record in records), registry)
 
 
 def _environments(records: Iterable[Record]) -> list[tuple[str, list[tuple[str, int]]]]:

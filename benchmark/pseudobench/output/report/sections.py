@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pseudobench.analysis.arms import Arm, arms_of
 from pseudobench.analysis.filtering import known_methods
-from pseudobench.analysis.run_facts import Place, read_facts
+from pseudobench.analysis.run_facts import Place, method_ranks, read_facts
 from pseudobench.analysis.tables import Table, summarize
 from pseudobench.contracts.columns import Record, headline, last_round
 from pseudobench.contracts.datasets import MULTI
@@ -24,10 +24,11 @@ _LONGEST = 150  # characters of a name that figures have room for
 
 @dataclass(frozen=True)
 class Series:
-    """An arm that is drawn: its name in figures, and the records of its runs that are done."""
+    """An arm that is drawn: its name in figures, its style there, and the records of its runs that are done."""
 
     arm: Arm
     name: str
+    style: int
     done: tuple[Record, ...]
 
 
@@ -47,9 +48,19 @@ class Section:
     gaps: Mapping[str, tuple[int, ...]]  # rows without a record of seeds that other rows have
 
     @property
-    def names(self) -> list[str]:
-        """Names of the rows, in their order."""
-        return [each.name for each in self.series]
+    def names(self) -> dict[str, int]:
+        """Names of the rows in their order, with their styles in figures."""
+        return {each.name: each.style for each in self.series}
+
+    @property
+    def rivals(self) -> tuple[Series, ...]:
+        """The series that are compared: all but those trained on all labels."""
+        return tuple(each for each in self.series if not each.arm.ceiling)
+
+    @property
+    def ceilings(self) -> tuple[Series, ...]:
+        """The series trained on all labels: a bound on the others."""
+        return tuple(each for each in self.series if each.arm.ceiling)
 
     @property
     def measure(self) -> str:
@@ -79,9 +90,10 @@ def sections(
     for arm in arms:
         groups.setdefault(arm.place[:3], []).append(arm)
     found: dict[str, Section] = {}
+    styles = _styles(arms, registry)
     for members in groups.values():
         if wanted is None or any(arm.method in wanted for arm in members):
-            section = _section(members, by_id, columns, wanted)
+            section = _section(members, by_id, columns, wanted, styles)
             slug, index = section.slug, 2
             while slug in found:  # two names may differ in nothing that a file name can hold
                 slug, index = f"{section.slug}-{index}", index + 1
@@ -89,8 +101,22 @@ def sections(
     return list(found.values())
 
 
+def _styles(arms: Sequence[Arm], registry: Registry) -> dict[str, int]:
+    """The style of each arm by its name: of a method its position in the list of methods, then the other names.
+
+    So a method looks the same in every figure of every report.
+    """
+    ranks = method_ranks(registry)
+    others = dict.fromkeys(arm.name for arm in sorted(arms, key=lambda arm: (arm.rank, arm.name)))
+    return ranks | {name: len(ranks) + index for index, name in enumerate(name for name in others if name not in ranks)}
+
+
 def _section(
-    arms: Sequence[Arm], by_id: Mapping[str, Record], columns: Sequence[Column], wanted: set[str] | None
+    arms: Sequence[Arm],
+    by_id: Mapping[str, Record],
+    columns: Sequence[Column],
+    wanted: set[str] | None,
+    styles: Mapping[str, int],
 ) -> Section:
     table = summarize(arms, columns, wanted)
     shown = [row.arms[0] for row in table.rows]
@@ -98,7 +124,7 @@ def _section(
     everyone = {run.spec["seed"] for arm in shown for run in arm.runs}
     series, gaps = [], {}
     for arm, name in zip(shown, _names(shown), strict=True):
-        series.append(Series(arm, name, tuple(by_id[run.run_id] for run in arm.runs if run.done)))
+        series.append(Series(arm, name, styles[arm.name], tuple(by_id[run.run_id] for run in arm.runs if run.done)))
         if missing := everyone - {run.spec["seed"] for run in arm.runs}:
             gaps[name] = tuple(sorted(missing))
     images = "" if place.evaluated_on == "test" else place.evaluated_on

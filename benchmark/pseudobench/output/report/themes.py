@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-Item = TypeVar("Item")
+from typing import Any
 
 #: The named fonts have equal widths. The padding below leaves room for a wider one where none is installed.
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
@@ -16,7 +14,8 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 4))
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of a page's figures. ``palette`` is Okabe and Ito's, safe for colour-blind readers, with grey for yellow.
+    """Colours of a page's figures. ``palette`` is Okabe and Ito's, safe for colour-blind readers, with grey for yellow
+    and three of Tol's.
 
     The palette of the dark page is lighter throughout, with white in place of black.
     """
@@ -56,36 +55,39 @@ class Theme:
             },
             "header": {**text, "labelFontWeight": "bold", "labelLimit": 170},
             "text": {"color": self.ink},
+            "mark": {"tooltip": {"content": "data"}},
         }
 
-    def colours(self, number: int) -> list[str]:
-        """Colours of ``number`` series, in order."""
-        return _cycled(self.palette, number)
+    def colours(self, styles: Iterable[int]) -> list[str]:
+        """Colours of series with these styles."""
+        return [self.palette[style % len(self.palette)] for style in styles]
 
 
 LIGHT = Theme(
     "#ffffff",
     "#1b1f24",
     "#e3e6ea",
-    ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7d858e", "#000000"),
+    (
+        *("#6e7781", "#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+        *("#e69f00", "#56b4e9", "#882255", "#8c8c00", "#5b3fb5"),
+    ),
 )
 DARK = Theme(
     "#15191e",
     "#e6e9ed",
     "#343b44",
-    ("#3d9fdc", "#e8742c", "#1fb389", "#d68fb6", "#f0b429", "#93d2f5", "#98a2ad", "#ffffff"),
+    (
+        *("#98a2ad", "#ffffff", "#3d9fdc", "#e8742c", "#1fb389", "#d68fb6"),
+        *("#f0b429", "#93d2f5", "#d15b8f", "#c9c94a", "#a48cf2"),
+    ),
 )
 
 
-def shapes(number: int) -> list[str]:
-    """Markers of ``number`` series, in order."""
-    return _cycled(SHAPES, number)
+def shapes(styles: Iterable[int]) -> list[str]:
+    """Markers of series with these styles. Eleven colours and seven markers: 77 styles that no other has."""
+    return [SHAPES[style % len(SHAPES)] for style in styles]
 
 
-def dashes(number: int) -> list[list[int]]:
-    """Dash patterns of ``number`` series, in order."""
-    return [list(dash) for dash in _cycled(DASHES, number)]
-
-
-def _cycled(items: Sequence[Item], number: int) -> list[Item]:
-    return [items[index % len(items)] for index in range(number)]
+def dashes(styles: Iterable[int]) -> list[list[int]]:
+    """Dash patterns of series with these styles."""
+    return [list(DASHES[style % len(DASHES)]) for style in styles]

@@ -1,0 +1,79 @@
+"""Encodings that all charts share: series by colour, marker and row, the same in every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from pseudobench.base.text import in_lines
+from pseudobench.output.report.themes import Theme, shapes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDTH, HEIGHT, LINE = 300, 240, 13
+_WRAP = 24
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
+#: Names of series in their order, with their styles.
+Names = Mapping[str, int]
+
+
+def chart_of(table: pd.DataFrame, names: Iterable[str]) -> alt.Chart:
+    """A chart of ``table``, with the names of series broken into lines and numbers that are fit to be read."""
+    lines = {name: in_lines(name, _WRAP) for name in names}
+    return alt.Chart(table.assign(series=table["series"].map(lines)).round(3))
+
+
+def row_axis(names: Sequence[str], **options: Any) -> alt.Y:
+    """One row per series."""
+    scale = alt.Scale(domain=wrapped(names), padding=0)
+    return alt.Y("series:N", title=None, sort=None, scale=scale, axis=alt.Axis(grid=True), **options)
+
+
+def row_height(names: Sequence[str], least: int = 26) -> int:
+    """Height in pixels of one row per series, each at least ``least`` high and with room for its name."""
+    return len(names) * max(least, *(LINE * (name.count("\n") + 1) + 8 for name in wrapped(names)))
+
+
+def colour_of(names: Names, theme: Theme, shown: Sequence[str] | None = ()) -> alt.Color:
+    """Colours by series; ``shown`` are the series in the legend (None: no legend; empty: all series)."""
+    scale = styled(names, theme.colours(names.values()))
+    return alt.Color("series:N", scale=scale, legend=_legend(shown))
+
+
+def shape_of(names: Names, shown: Sequence[str] | None = ()) -> alt.Shape:
+    """Markers by series; ``shown`` as in `colour_of`."""
+    return alt.Shape("series:N", scale=styled(names, shapes(names.values())), legend=_legend(shown))
+
+
+def styled(names: Names, values: Sequence[Any]) -> alt.Scale:
+    """A scale from names to colours, markers or dashes."""
+    return alt.Scale(domain=wrapped(names), range=list(values))
+
+
+def _legend(shown: Sequence[str] | None) -> Any:
+    if shown is None:
+        return None
+    return alt.Legend(values=wrapped(shown)) if shown else alt.Legend()
+
+
+def small_multiples(chart: Chart, names: Sequence[str], columns: int, width: int, height: int) -> Chart:
+    """Small multiples: ``chart`` once per series in ``columns`` columns, wide enough for the names."""
+    lines = (line for name in wrapped(names) for line in name.split("\n"))
+    needed = min(7 * max(map(len, lines), default=0), 150)
+    if needed > width + 45:  # names may reach into the gap between charts
+        columns, width, height = min(columns, 2), needed, height * needed // width
+    facet = alt.Facet("series:N", title=None, sort=wrapped(names))
+    return chart.properties(width=width, height=height).facet(facet, columns=columns)
+
+
+def within(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """``table`` with the ends of intervals clipped to 0 to 100 %; the numbers beside the figure are not clipped."""
+    return table.assign(**{column: table[column].clip(0, 100) for column in columns})
+
+
+def wrapped(names: Iterable[str]) -> list[str]:
+    """Names, long ones in several lines."""
+    return [in_lines(name, _WRAP) for name in names]

@@ -1,0 +1,183 @@
+"""The summary of a report: methods by dataset and label count, their paired differences, ranks, and what to take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from pseudobench.analysis.comparisons import Comparison
+from pseudobench.analysis.rankings import Ranking, ranking_of
+from pseudobench.analysis.run_facts import Place, pick_columns
+from pseudobench.errors import BenchError
+from pseudobench.maths.significance import Mean, mean_of
+from pseudobench.output.findings import Finding, finding_sentences, findings
+from pseudobench.output.report.sections import Section
+from pseudobench.output.text_tables import verdict_sign
+
+if TYPE_CHECKING:
+    from pseudobench.analysis.arms import Arm
+    from pseudobench.registry.components import Registry
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """A mean of the matrix; ``best`` is None where there was no test."""
+
+    value: Mean
+    text: str
+    half: str
+    best: bool | None
+    letters: str = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What all sections show together. ``names`` are those of arms, with their styles in figures.
+
+    ``ranks`` are average ranks over the tested places, of the arms that all of them have. Differences are in the units
+    that people are shown, one row for each ordered pair of arms of a place.
+    """
+
+    findings: tuple[Finding, ...]
+    places: tuple[str, ...]
+    names: Mapping[str, int]
+    cells: Mapping[tuple[str, int], MatrixCell]  # by name and position of the place
+    ranks: Mapping[str, float]
+    sentences: tuple[str, ...]
+    differences: pd.DataFrame
+    curves: pd.DataFrame
+    bounds: pd.DataFrame
+    wins: pd.DataFrame
+    ranking: Ranking | None = None
+    measures: tuple[str, ...] = field(default=())
+
+
+def summarize_sections(sections: Sequence[Section], registry: Registry) -> Summary:
+    """The summary of these sections: verdicts are those of all arms, rows those of the arms that are shown."""
+    styles = {each.arm.name: each.style for section in sections for each in section.series}
+    arms = [arm for section in sections for arm in section.arms]
+    order = sorted((arm for arm in arms if arm.name in styles and not arm.ceiling), key=_rank)
+    names = {arm.name: styles[arm.name] for arm in order}
+    found = tuple(findings(arms, registry))
+    places = tuple(place_names([each.place for each in found]))
+    titles = {each.place: name for each, name in zip(found, places, strict=True)}
+    curves = [_curve(arm, found) for arm in arms if arm.name in styles]
+    table = pd.DataFrame([row for rows in curves for row in rows], columns=_CURVE)
+    if len(table):
+        table = table[table.groupby("where")["labels"].transform("nunique") > 1]
+    return Summary(
+        findings=found,
+        places=places,
+        names=names,
+        cells={(arm.name, at): _cell(arm, each) for at, each in enumerate(found) for arm in each.verdict.arms},
+        ranks=_ranks(found, names),
+        sentences=tuple(finding_sentences(found)),
+        differences=_differences(found, titles, names),
+        curves=table[~table["ceiling"].astype(bool)],
+        bounds=table[table["ceiling"].astype(bool)],
+        wins=_wins(found, names),
+        ranking=_ranking(arms, found, registry),
+        measures=tuple(dict.fromkeys(each.verdict.column.name for each in found)),
+    )
+
+
+def _rank(arm: Arm) -> tuple[int, str]:
+    return arm.rank, arm.name
+
+
+def place_names(places: Sequence[Place]) -> list[str]:
+    """A name for each place: dataset and labels, and what else varies for this dataset."""
+    named = []
+    for place in places:
+        alike = [each for each in places if each.dataset == place.dataset]
+        keys = [key for key in Place._fields[2:] if len({getattr(each, key) for each in alike}) > 1]
+        named.append(", ".join([f"{place.dataset} {place.labels}", *(str(getattr(place, key)) for key in keys)]))
+    return named
+
+
+def _cell(arm: Arm, finding: Finding) -> MatrixCell:
+    column, verdict = finding.verdict.column, finding.verdict
+    value = mean_of(list(arm.values[column.name].values()))
+    half = "" if math.isnan(value.half) else f"± {value.half * column.scale:.{column.digits}f}"
+    best = None if verdict.best is None else any(each is arm for each in verdict.best_tier)
+    text = f"{value.mean * column.scale:.{column.digits}f}"
+    return MatrixCell(value, text, half, best, verdict.letters.get(arm.run_ids, ""))
+
+
+def _ranks(found: Sequence[Finding], names: Mapping[str, int]) -> dict[str, float]:
+    """Average ranks over the tested places, of the arms that every one of these has."""
+    tested = [each for each in found if each.verdict.tested]
+    held = [{arm.name for arm in each.verdict.arms} for each in tested]
+    shared = [name for name in names if all(name in some for some in held)]
+    if len(tested) < 2 or len(shared) < 2:
+        return {}
+    means = []
+    for each in tested:
+        sign = 1 if each.verdict.column.higher_is_better else -1
+        values = {arm.name: list(arm.values[each.verdict.column.name].values()) for arm in each.verdict.arms}
+        by_name = {name: mean_of(held).mean for name, held in values.items()}
+        means.append([sign * by_name[name] for name in shared])
+    from scipy import stats  # takes half a second
+
+    ranks = stats.rankdata(-np.array(means), axis=1).mean(axis=0)
+    return dict(zip(shared, ranks.tolist(), strict=True))
+
+
+def _differences(found: Sequence[Finding], titles: Mapping[Place, str], names: Mapping[str, int]) -> pd.DataFrame:
+    rows = []
+    for each in found:
+        column = each.verdict.column
+        for arm, base in permutations([arm for arm in each.verdict.arms if arm.name in names], 2):
+            pair = each.verdict.between(arm, base)
+            if pair.n > 1:
+                low, high = (end * column.scale for end in pair.interval)
+                sign = verdict_sign(Comparison(arm, base, column, pair)).main
+                words = (titles[each.place], base.name, arm.name)
+                rows.append((*words, pair.mean * column.scale, low, high, pair.p, pair.n, sign))
+    columns = ["where", "baseline", "series", "difference", "low", "high", "p", "seeds", "verdict"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+_CURVE = ["where", "series", "labels", "mean", "low", "high", "n", "ceiling"]
+
+
+def _curve(arm: Arm, found: Sequence[Finding]) -> list[tuple[object, ...]]:
+    """The mean of an arm at its label count, of places where something is compared."""
+    for each in found:
+        if each.place == arm.place:
+            column = each.verdict.column
+            value = mean_of([one * column.scale for one in arm.values[column.name].values()])
+            alike = [other.place for other in found if other.place.dataset == arm.place.dataset]
+            keys = [key for key in Place._fields[2:] if len({getattr(place, key) for place in alike}) > 1]
+            where = ", ".join([arm.place.dataset, *(str(getattr(arm.place, key)) for key in keys)])
+            ends = value.mean - value.half, value.mean + value.half
+            return [(where, arm.name, arm.place.labels, value.mean, *ends, value.n, arm.ceiling)] if value.n else []
+    return []
+
+
+def _wins(found: Sequence[Finding], names: Mapping[str, int]) -> pd.DataFrame:
+    """For each ordered pair of arms, in how many tested places the first is better, not told apart, worse."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for each in found:
+        for arm, other in permutations([arm for arm in each.verdict.arms if arm.name in names], 2):
+            pair = each.verdict.between(arm, other)
+            if pair.p is not None:
+                better = (pair.mean > 0) == bool(each.verdict.column.higher_is_better)
+                counts.setdefault((arm.name, other.name), [0, 0, 0])[(0 if better else 2) if pair.different else 1] += 1
+    rows = [(one, two, *held, "/".join(map(str, held)), held[0] - held[2]) for (one, two), held in counts.items()]
+    return pd.DataFrame(rows, columns=["series", "against", "wins", "ties", "losses", "text", "balance"])
+
+
+def _ranking(arms: Sequence[Arm], found: Sequence[Finding], registry: Registry) -> Ranking | None:
+    """Ranks over datasets with their test, where there are enough datasets, each once."""
+    measures = {each.verdict.column.name for each in found}
+    try:
+        return ranking_of(arms, pick_columns(registry, sorted(measures))[0]) if len(measures) == 1 else None
+    except BenchError:
+        return None

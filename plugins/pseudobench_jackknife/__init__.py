@@ -25,7 +25,7 @@ class Jackknife:
     name: ClassVar[str] = "jackknife"
     scaling: ClassVar[str] = "unscaled"
     alpha: float = param(0.1, "share of sets that may miss the true class", low=0, high=1, exclusive=True)
-    ridge: float = param(0.3, "penalty of the ridge regression for each feature", low=0, exclusive=True)
+    ridge: float = param(3.0, "penalty of the ridge regression for each feature", low=0, exclusive=True)
 
     def calibrate(self, folds: Sequence[Fold[Pool]], context: Context) -> JackknifeSets:
         """Fit the head on all calibration points, and leave each of them out in turn, in closed form."""

@@ -97,6 +97,6 @@ def _lines(bounds: pd.DataFrame, ends: tuple[float, float], theme: Theme, *, lev
         text = base.mark_text(
             align="right", dx=0 if level or at == ends[1] else -4, dy=-7 if level else 0, fontSize=10, color=theme.ink
         )
-        other = {"x": alt.value(WIDTH)} if level else {"y": alt.value(-7)}
+        other = {"x": alt.value("width")} if level else {"y": alt.value(-7)}
         drawn.append(text.encode(text=alt.value(label), **{channel: place}, **other))
     return drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,19 +48,29 @@ class Figure:
         made: dict[str, Any] = in_texts(_drawable, drawn)
         return {key: value for key, value in made.items() if key not in ("$schema", "config")}
 
-    def render(self, theme: Theme, format_: str, *, aria: bool = True) -> bytes:
-        """The content of the figure's file, as svg, pdf or png; with ``aria`` each mark of an svg names its values."""
-        spec: dict[str, Any] = {**self.spec(theme), "config": {**theme.config(), "aria": aria}}
+    def render(self, theme: Theme, format_: str, width: float | None = None) -> bytes:
+        """The content of the figure's file, as svg, pdf or png; ``width`` in pixels, of which 96 are an inch."""
+        spec: dict[str, Any] = {**self.spec(theme), "config": theme.config()}
         first = {key: _drawable(values[0]) for key, values in self.choices.items()}
         for name, rows in spec["datasets"].items():
-            spec["datasets"][name] = [
-                row for row in rows if all(row.get(key, one) == one for key, one in first.items())
-            ]
+            spec["datasets"][name] = [row for row in rows if all(row.get(key, at) == at for key, at in first.items())]
+        if width is not None:
+            fit(spec, width)
         if format_ == "svg":
             return vl_convert.vegalite_to_svg(spec).encode()
         if format_ == "pdf":
-            return vl_convert.vegalite_to_pdf(spec)
+            # A pixel is a point there: at its real width, 96 are an inch as elsewhere.
+            return vl_convert.vegalite_to_pdf(spec, scale=1 if width is None else 0.75)
         return vl_convert.vegalite_to_png(spec, scale=3)
+
+
+def fit(spec: dict[str, Any], width: float) -> None:
+    """Make a specification's views narrower or wider, so that the whole is ``width`` pixels wide; fonts stay."""
+    view, columns = (spec["spec"], int(spec.get("columns") or 1)) if "spec" in spec else (spec, 1)
+    for _ in range(2):  # names of an axis may take another number of lines
+        found = re.search(r'<svg[^>]*? width="([\d.]+)"', vl_convert.vegalite_to_svg(spec))
+        assert found is not None
+        view["width"] = max(60, view["width"] - (float(found[1]) - width) / columns)
 
 
 def _drawable(text: str) -> str:

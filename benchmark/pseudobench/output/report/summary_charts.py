@@ -34,7 +34,7 @@ def forest(differences: pd.DataFrame, names: Names, measure: str, theme: Theme) 
     x = alt.X("difference:Q", title=f"difference in {measure}, points")
     points = base.mark_point(filled=True, size=70, opacity=1)
     points = points.encode(x=x, y=row, color=colour, shape=shape_of(names, None))
-    signs = base.mark_text(align="left", fontSize=12).encode(y=row, x=alt.value(WIDTH + 6), text="verdict:N")
+    signs = base.mark_text(align="left", dx=6, fontSize=12).encode(y=row, x=alt.value("width"), text="verdict:N")
     step = row_height(list(names)) / len(names)
     return alt.layer(zero, bars, points, signs).properties(width=WIDTH, height=alt.Step(step))
 

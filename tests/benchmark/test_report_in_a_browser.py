@@ -78,12 +78,18 @@ def test_it_is_whole_quiet_and_as_wide_as_the_window(visit, report):
     widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert widths[0] <= widths[1]
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-    page.locator("#digits-40 figure").last.scroll_into_view_if_needed()
-    page.locator("#digits-40 figure .chart svg").last.wait_for()
+    drawn(page.locator("#digits-40 figure").last)
     widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert widths[0] <= widths[1]
     assert [url for url in visit.requests if not url.startswith("data:")] == [report.as_uri()]
     assert visit.complaints == []
+
+
+def drawn(figure):
+    """A figure once it is looked at and its chart is there."""
+    figure.scroll_into_view_if_needed()
+    figure.locator(".chart svg").wait_for()
+    return figure
 
 
 def open_section(page, name):
@@ -96,9 +102,8 @@ def test_the_first_screen_answers_the_question(visit):
     assert "2 seeds can't separate these methods" in said
     cells = page.locator(".matrix tbody tr").first.locator("td")
     assert [float(cell.inner_text().split()[0]) for cell in cells.all()]
-    chart = page.locator("#summary figure").first
-    chart.locator("svg").wait_for()
-    assert chart.bounding_box()["y"] < 1500
+    assert page.locator("#summary figure").first.bounding_box()["y"] < 1500
+    drawn(page.locator("#summary figure").first)
     assert page.locator("figure:visible").count() == page.locator("#summary figure").count()  # diagnostics are folded
     assert page.locator("details.section figure svg").count() == 0  # and not drawn
     assert visit.complaints == []
@@ -111,24 +116,22 @@ def test_plots_are_drawn_when_they_are_looked_at_in_the_colours_of_the_page(visi
     figures = page.locator("#digits-40 figure")
     assert figures.count() == len(FIGURES) - 1  # of accuracy or of mAP
     for figure in figures.all():
-        figure.scroll_into_view_if_needed()
-        figure.locator(".chart svg").wait_for()
+        drawn(figure)
         assert figure.locator(".chart svg").bounding_box()["width"] > 200
-    drawn = figures.first.locator(".chart").evaluate(
+    colours = figures.first.locator(".chart").evaluate(
         """chart => {
-            const card = getComputedStyle(chart.closest("figure")).backgroundColor;
-            return [getComputedStyle(chart.querySelector("svg .background")).fill, card];
+            const ink = getComputedStyle(chart.closest("figure")).color;
+            return [getComputedStyle(chart.querySelector(".role-axis-label text")).fill, ink];
         }"""
     )
-    assert drawn[0] == drawn[1]
+    assert colours[0] == colours[1]
     assert visit.complaints == []
 
 
 def test_the_baseline_can_be_chosen(visit):
-    figure = visit.page.locator("#summary figure").first
-    figure.locator("svg").wait_for()
-    figure.get_by_label("baseline").select_option("pl")
-    figure.get_by_label("where").select_option("digits 40")
+    figure = drawn(visit.page.locator("#summary figure").first)
+    figure.locator("select[name=baseline]").select_option("pl")
+    figure.locator("select[name=where]").select_option("digits 40")
     names = figure.locator(".chart .role-axis-label text")
     names.filter(has_text="supervised").first.wait_for()
     shown = names.all_inner_texts()
@@ -138,8 +141,7 @@ def test_the_baseline_can_be_chosen(visit):
 
 def test_the_legend_filters_charts_and_the_matrix(visit):
     page = visit.page
-    figure = page.locator("#summary figure").first
-    figure.locator("svg").wait_for()
+    drawn(page.locator("#summary figure").first)
     page.locator(".legend").get_by_label("ups", exact=True).uncheck()
     page.wait_for_function("document.querySelector('#summary figure .chart').textContent.match(/\\bups(?!-)/) === null")
     assert page.locator(".matrix tbody tr[data-name=ups]").is_hidden()
@@ -149,9 +151,7 @@ def test_the_legend_filters_charts_and_the_matrix(visit):
 
 
 def test_marks_say_their_numbers(visit):
-    figure = visit.page.locator("#summary figure").first
-    figure.locator("svg").wait_for()
-    figure.scroll_into_view_if_needed()
+    figure = drawn(visit.page.locator("#summary figure").first)
     figure.locator(".mark-symbol path").first.hover(force=True)
     tip = visit.page.locator("#vg-tooltip-element")
     tip.filter(has_text="difference").wait_for()

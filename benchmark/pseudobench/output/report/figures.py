@@ -59,9 +59,15 @@ class Figure:
         if format_ == "svg":
             return vl_convert.vegalite_to_svg(spec).encode()
         if format_ == "pdf":
-            # A pixel is a point there: at its real width, 96 are an inch as elsewhere.
-            return vl_convert.vegalite_to_pdf(spec, scale=1 if width is None else 0.75)
+            return vl_convert.vegalite_to_pdf(spec) if width is None else _real_pdf(vl_convert.vegalite_to_svg(spec))
         return vl_convert.vegalite_to_png(spec, scale=3)
+
+
+def _real_pdf(svg: str) -> bytes:
+    """A PDF in which 96 pixels of the picture are an inch; by itself a pixel would be a point, of which 72 are one."""
+    sides = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
+    smaller = sides.sub(lambda side: f'width="{0.75 * float(side[1])}" height="{0.75 * float(side[2])}"', svg, count=1)
+    return vl_convert.svg_to_pdf(smaller)
 
 
 def fit(spec: dict[str, Any], width: float) -> None:

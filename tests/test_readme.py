@@ -98,7 +98,7 @@ def test_links_lead_somewhere():
 
 
 def test_tables_are_what_the_records_say(bench, monkeypatch):
-    """Every committed table is made again by the command that is written down for it; the README of the results shows one of them."""
+    """Every committed table is made again by the command that is written down for it, and one of them is shown."""
     monkeypatch.chdir(ROOT)
     text = "\n".join(blocks("bash", (ROOT / "baselines" / "README.md").read_text(encoding="utf-8")))
     lines = [shlex.split(line)[1:] for line in text.replace("\\\n", " ").splitlines() if " > " in line]

@@ -134,7 +134,7 @@ def test_the_baseline_can_be_chosen(visit):
     figure.locator("select[name=where]").select_option("digits 40")
     names = figure.locator(".chart .role-axis-label text")
     names.filter(has_text="supervised").first.wait_for()
-    shown = names.all_inner_texts()
+    shown = names.all_text_contents()
     assert "pl" not in shown
     assert "ups" in shown
 

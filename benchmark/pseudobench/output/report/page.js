@@ -4,9 +4,6 @@ const $ = (selector, from = document) => [...from.querySelectorAll(selector)];
 const say = JSON.parse(document.getElementById("page").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const hidden = new Set();
-// Advice on how charts are specified is not for readers.
-const quiet = { error: (...words) => (console.error(...words), quiet) };
-for (const level of ["level", "warn", "info", "debug"]) quiet[level] = () => quiet;
 
 // Charts: drawn when they come into view, again when a method is hidden, a baseline chosen, or the colours change.
 function draw(figure) {
@@ -23,7 +20,6 @@ function draw(figure) {
     mode: "vega-lite",
     renderer: "svg",
     actions: false,
-    logger: quiet,
     ast: true, // no code is made from text
     defaultStyle: false,
     tooltip: { disableDefaultStyle: true, sanitize: text },

@@ -12,6 +12,7 @@ from pseudobench.output.report.encodings import (
     Names,
     chart_of,
     colour_of,
+    legend_of,
     row_height,
     shape_of,
     styled,
@@ -47,7 +48,7 @@ def curves(means: pd.DataFrame, bounds: pd.DataFrame, names: Names, measure: str
     x = alt.X("labels:Q", title="labels", scale=alt.Scale(type="log", nice=False, padding=12), axis=axis)
     y = alt.Y("mean:Q", title=f"{measure}, %", scale=alt.Scale(zero=False))
     colour = colour_of(names, theme, shown)
-    dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=None)
+    dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
     base = chart_of(means.drop(columns="ceiling"), names)
     line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash)
     bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y="low:Q", y2="high:Q", color=colour)

@@ -30,12 +30,8 @@ def test_a_table_compiles_and_fits_its_column(bench, tmp_path, more):
     assert made.out.startswith("% Made by pseudobench ")
     (tmp_path / "a.tex").write_text(DOCUMENT % made.out)
     for _ in range(2):  # the second time it knows the reference
-        done = subprocess.run(
-            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "a.tex"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "a.tex"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-1500:]
     assert "undefined references" not in done.stdout
     over = re.findall(r"Overfull \\hbox \(([\d.]+)pt", done.stdout.partition("\\caption")[0])

@@ -18,11 +18,24 @@ if TYPE_CHECKING:
     from pseudobench.registry.components import Registry
 
 REFERENCE = Path(__file__).parent / "reference"
+#: Files whose tests are few and long: begun first, so that no process is left alone with them at the end.
+LONGEST = (
+    *("test_documents", "test_example", "test_image_tables", "test_interruptions", "test_isolation"),
+    *("test_network_calls", "test_plugin_guide", "test_ray", "test_readme", "test_slurm"),
+)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     # Ray would listen on the network otherwise. It reads this when it is imported.
     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    # In processes that tests start, threads that wait for each other would keep a core busy that other tests need.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if hasattr(config.option, "loadscopereorder"):  # pytest-xdist would begin with the files of most tests
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 @pytest.fixture(autouse=True)

@@ -37,6 +37,26 @@ def consistency(step: Step, labeled: Tensor, strong: Tensor, probs: Tensor, weig
     return loss_of(labeled, step) + factor * (losses * weights).mean()
 
 
+def flexible_thresholds(classes: Tensor, count: int, tau: float) -> Tensor:
+    """FlexMatch's threshold of each of ``count`` classes, ``[count]``: ``tau x / (2 - x)``.
+
+    ``classes int64 [pool]`` is the class of which each pool sample was last confidently, -1 if it never was. A class's
+    learning status x is its number of samples over that of the class with the most, or over the number of samples that
+    are of none if that is larger (warm-up).
+    """
+    counts = (classes + 1).bincount(minlength=count + 1)
+    learned = counts[1:] / counts.amax().clamp(min=1)
+    return tau * learned / (2 - learned)
+
+
+def remember(state: dict[str, Tensor], step: Step, classes: Tensor, confident: Tensor) -> None:
+    """Keep the ``classes [U]`` of the pool samples of this step that are ``confident [U]``."""
+    assert step.pool is not None
+    kept = state["classes"].clone()
+    kept[step.pool[confident]] = classes[confident]
+    state["classes"] = kept
+
+
 def follow(state: dict[str, Tensor], probs: Tensor, momentum: float) -> None:
     """FreeMatch's moving averages of ``probs [U, C]``: confidence, mean probabilities, shares of the argmax classes."""
     classes = probs.shape[1]

@@ -35,3 +35,35 @@ def flexible_thresholds(probs: Tensor, tau: float) -> Tensor:
     unused = len(probs) - counts.sum()
     learned = counts / torch.maximum(counts.max(), unused).clamp(min=1)
     return tau * learned / (2 - learned)
+
+
+def self_adaptive_thresholds(probs: Tensor) -> Tensor:
+    """FreeMatch's threshold of each class, ``[C]``: the mean confidence, times the class's mean probability.
+
+    The mean probabilities are divided by the largest of them. The pool's own means take the place of moving averages.
+    """
+    if not len(probs):
+        return probs.new_zeros(probs.shape[1])
+    mean = probs.mean(0)
+    return probs.amax(1).mean() * mean / mean.amax()
+
+
+def bounded_error_thresholds(probs: Tensor, truth: Tensor, error: float, deviations: float, least: int) -> Tensor:
+    """PabLO's threshold of each class, ``[C]``, from calibration points with ``probs [n, C]`` and ``truth int64 [n]``.
+
+    It is the lowest confidence t of a point predicted as the class such that, of the m points predicted as it with a
+    confidence of t or more, m is at least ``least`` and their share e of errors keeps ``e + deviations sqrt(e (1 - e) /
+    m) <= error``; infinite if there is none.
+    """
+    confidence, label = probs.max(1)
+    found = probs.new_full((probs.shape[1],), torch.inf)
+    for class_ in range(probs.shape[1]):
+        own = label == class_
+        above = (confidence[own] >= confidence[own][:, None]).double()  # [t, point]
+        count = above.sum(1)
+        wrong = above @ (truth[own] != class_).double() / count
+        bound = wrong + deviations * (wrong * (1 - wrong) / count).sqrt()
+        good = confidence[own][(count >= least) & (bound <= error)]
+        if len(good):
+            found[class_] = good.min()
+    return found

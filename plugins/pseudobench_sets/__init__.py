@@ -1,11 +1,11 @@
-"""Conformal set predictors other than RAPS: LAC, APS, SAPS, top-k, class-conditional, and scaled scores."""
+"""Conformal set predictors other than RAPS: LAC, APS, SAPS, top-k, class-conditional, scaled scores, SemiCP."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import MULTI, SINGLE, hookimpl, param
+from pseudobench import MULTI, SINGLE, Method, hookimpl, param
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,7 +146,61 @@ class Scaled(_ScorePredictor):
         return (1 - probs) / (scale + self.floor)[:, None]
 
 
+@dataclass(frozen=True)
+class Semi(Lac):
+    """SemiCP with the score of LAC: the pool's samples calibrate too (Zhou et al., CVPR 2026).
+
+    The score of a pool sample is that of its most probable class, plus the difference between the scores of the true
+    and the most probable class at the calibration point whose most probable class scores nearest.
+    """
+
+    name: ClassVar[str] = "semi"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE,)
+
+    def calibrate(self, folds: Sequence[Fold[Pool]], context: Context) -> ScoreSets:
+        """Score the calibration points and the pool."""
+        from pseudobench_sets.calibrated import calibrate_with_pool
+
+        return calibrate_with_pool(self, folds, context)
+
+
 @hookimpl
 def bench_set_predictors() -> list[type[_ScorePredictor]]:
     """Offer the set predictors of this plugin."""
-    return [Lac, Aps, Saps, TopK, ClassConditional, Scaled]
+    return [Lac, Aps, Saps, TopK, ClassConditional, Scaled, Semi]
+
+
+@hookimpl
+def bench_methods() -> list[Method]:
+    """Offer UPS with LAC sets, and labels from one-element sets, all calibrated without spending labels."""
+    ups = Method(
+        "ups-lac",
+        "ups-raps with LAC sets, which can be small with many classes, and cross-fitted calibration",
+        scaling="platt",
+        sets="lac",
+        estimator="mc-dropout",
+        labeler="set-argmax",
+        selector="ups",
+        calibration="cross",
+        rank=34,
+        reference="Sadinle, Lei and Wasserman, Least Ambiguous Set-Valued Classifiers, JASA 2019; Moezzi",
+    )
+    singleton = replace(
+        ups,
+        name="lac-singleton",
+        description="exactly the one-element LAC sets, with cross-fitted calibration",
+        estimator="softmax",
+        labeler="set",
+        selector="singleton",
+        rank=35,
+    )
+    semi = replace(
+        singleton,
+        name="semi-singleton",
+        description="exactly the one-element SemiCP sets: the pool calibrates too",
+        sets="semi",
+        calibration="held-out",
+        rank=36,
+        reference="Zhou et al., Semi-Supervised Conformal Prediction With Unlabeled Nonconformity Score, CVPR 2026",
+    )
+    return [ups, singleton, semi]

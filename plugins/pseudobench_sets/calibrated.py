@@ -84,3 +84,29 @@ def calibrate(predictor: Any, folds: Sequence[Fold[Pool]], context: Context) -> 
         scores = predictor.scores_of(fold.pool, probs, u, context, f"calibrate-{index}")
         found.append(conformal.own_scores(scores, fold.labels))
     return ScoreSets(predictor, tuple(found), tuple(fold.labels for fold in folds))
+
+
+def calibrate_with_pool(predictor: Any, folds: Sequence[Fold[Pool]], context: Context) -> ScoreSets:
+    """Score the calibration points and, by `nearest_scores`, the pool, with a score that draws nothing."""
+    found = []
+    for fold in folds:
+        known, rest = (
+            predictor.scores(context.activate(each.logits()), torch.empty(len(each))) for each in (fold.pool, fold.rest)
+        )
+        own = conformal.own_scores(known, fold.labels)
+        found.append(torch.cat([own, nearest_scores(rest.amin(1), known.amin(1), own)]))
+    return ScoreSets(predictor, tuple(found), tuple(fold.labels for fold in folds))
+
+
+def nearest_scores(tops: Tensor, points: Tensor, own: Tensor) -> Tensor:
+    """SemiCP's scores ``[N]`` of samples whose most probable class scores ``tops [N]``.
+
+    ``points`` and ``own [n]`` are the scores of the calibration points' most probable and true classes. Each sample
+    takes the difference of both from the calibration point that is nearest in the former; of equals, one point.
+    """
+    rising = points.sort()
+    after = torch.searchsorted(rising.values, tops).clamp(max=len(points) - 1)
+    before = (after - 1).clamp(min=0)
+    nearer = (rising.values[before] - tops).abs() <= (rising.values[after] - tops).abs()
+    chosen = rising.indices[torch.where(nearer, before, after)]
+    return tops + own[chosen] - points[chosen]

@@ -13,23 +13,24 @@ HIDDEN = 256
 class Perceptron(nn.Module):
     """Layers without dropout, then layers with it: several passes with dropout share the first."""
 
-    def __init__(self, before: nn.Module, after: nn.Module) -> None:
+    def __init__(self, before: nn.Module, after: nn.Sequential) -> None:
         super().__init__()
         self.before, self.after = before, after
 
-    def forward_before_dropout(self, x: Tensor) -> Tensor:
+    def forward_features(self, x: Tensor) -> Tensor:
         """``[B, F]`` to the inputs of the first dropout."""
         outputs: Tensor = self.before(x)
         return outputs
 
-    def forward_after_dropout(self, x: Tensor) -> Tensor:
-        """The inputs of the first dropout to logits ``[B, C]``."""
-        outputs: Tensor = self.after(x)
+    def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:
+        """The inputs of the first dropout to logits ``[B, C]``, or with ``pre_logits`` to the last layer's inputs."""
+        given = self.after[:-1](x)
+        outputs: Tensor = given if pre_logits else self.after[-1](given)
         return outputs
 
     def forward(self, x: Tensor) -> Tensor:
         """Vectors ``[B, F]`` to logits ``[B, C]``."""
-        return self.forward_after_dropout(self.forward_before_dropout(x))
+        return self.forward_head(self.forward_features(x))
 
 
 @register_model

@@ -17,7 +17,7 @@ VERSION = "0.2.5"
 
 @cache
 def read_embedded(name: str) -> Arrays:
-    """A table of scikit-learn's own."""
+    """A table that comes with scikit-learn."""
     from sklearn import datasets
 
     bunch = {"breast-cancer": datasets.load_breast_cancer, "wine": datasets.load_wine}[name]()

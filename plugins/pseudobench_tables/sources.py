@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pseudobench import Dataset
     from pseudobench_tables.arrays import Arrays
 
-#: Labels of each class if none are said.
+#: Labels of each class by default.
 PER_CLASS = 10
 
 
 class Vectors:
-    """A dataset of vectors, all of which is known once its arrays are read."""
+    """A dataset of vectors, whose sizes and task are known once its arrays are read."""
 
     name: ClassVar[str]
     samples: ClassVar[str] = VECTORS

@@ -1,4 +1,4 @@
-"""Tables of numbers and categories, encoded by what their training rows hold."""
+"""Tables of numbers and categories as vectors. The encoding is fitted to the training rows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _test(path: Path, labels: Array, parts: Array | None) -> Array:
 def _encode(path: Path, names: list[str], cells: Array, test: Array) -> Array:
     """Numbers with their gaps filled by medians, standardized; categories one-hot: ``float [N, F]``.
 
-    What a column holds, its medians, moments and categories are known from training rows alone. A category that no
+    The type of a column, its median, moments and categories come from training rows alone. A category that no
     training row has is all zeros.
     """
     from sklearn.impute import SimpleImputer

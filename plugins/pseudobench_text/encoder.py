@@ -37,7 +37,7 @@ class Encoder:
 
     @torch.no_grad()
     def __call__(self, texts: Sequence[str]) -> Tensor:
-        """``float32 [N, 384]``; texts of alike length are encoded together."""
+        """``float32 [N, 384]``; texts of similar length are encoded together."""
         tokens = [encoded.ids for encoded in self._tokenizer.encode_batch(list(texts))]
         order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
         found = torch.empty(len(tokens), self._weights["embeddings.LayerNorm.weight"].shape[0])
@@ -127,7 +127,7 @@ def encode(texts: Sequence[str], data_dir: Path) -> Tensor:
 
 
 def _kept(path: Path, count: int) -> Tensor | None:
-    """Vectors that were kept; None if they are not there, or not whole."""
+    """The vectors in a file; None if it is absent or not whole."""
     try:
         vectors = load_file(path)["vectors"]
     except Exception:  # absent, cut off, something else: they are computed again

@@ -1,11 +1,11 @@
-"""Uncertainty estimators other than MC-dropout: entropy, margin, BALD, ensembles, test-time augmentation."""
+"""Uncertainty estimators other than MC-dropout: entropy, margin, BALD, ensembles, folds, test-time augmentation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import MULTI, SINGLE, Estimate, hookimpl, param
+from pseudobench import MULTI, SINGLE, Estimate, Method, hookimpl, param
 
 if TYPE_CHECKING:
     from pseudobench import Context, Pool, PredictionSets
@@ -113,7 +113,51 @@ class Augmented:
         return estimate_from_samples(views, self.negative_temperature, context)
 
 
+@dataclass(frozen=True)
+class Folds:
+    """The networks of cross calibration as an ensemble: mean and deviation over them and the main network."""
+
+    name: ClassVar[str] = "folds"
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
+    needs_sets: ClassVar[bool] = False
+    needs_calibration: ClassVar[bool] = True
+    negative_temperature: float = param(
+        2.0,
+        "temperature that softens probabilities for the rule on negatives (single-label)",
+        low=0,
+        exclusive=True,
+    )
+
+    def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
+        """Estimate every sample of the pool."""
+        import torch
+
+        from pseudobench.estimation import estimate_from_samples
+
+        assert context.calibration is not None
+        logits = torch.stack([pool.logits(), *(fold.rest.logits() for fold in context.calibration)])
+        return estimate_from_samples([logits], self.negative_temperature, context)
+
+
 @hookimpl
 def bench_estimators() -> list[type]:
     """Offer the estimators of this plugin."""
-    return [Entropy, Margin, Bald, Ensemble, Augmented]
+    return [Entropy, Margin, Bald, Ensemble, Augmented, Folds]
+
+
+@hookimpl
+def bench_methods() -> list[Method]:
+    """Offer pseudo-labels of the cross-fitted ensemble."""
+    return [
+        Method(
+            "pl-folds",
+            "pl with labels from the mean of the networks of cross calibration and the main one",
+            estimator="folds",
+            labeler="hard",
+            selector="confidence",
+            calibration="cross",
+            rank=11,
+            reference="Lakshminarayanan et al., Simple and Scalable Predictive Uncertainty Estimation using Deep "
+            "Ensembles, NeurIPS 2017; Lee 2013",
+        )
+    ]

@@ -32,6 +32,7 @@ def bench_backbones() -> list[Backbone]:
     module = "pseudobench_vision.networks"
     return [
         Backbone("digits_cnn", module, "three convolutions for 8 x 8 images"),
+        Backbone("cifar_fast", module, "seven convolutions after airbench, for accuracy per minute of one core"),
         Backbone("cifar_cnn", module, "six convolutions for 32 x 32 images, small enough for two cores"),
         Backbone("cnn13", module, "the 13-layer network of the UPS paper, with dropout inside"),
         Backbone("wrn_28_2", module, "Wide ResNet 28-2 for 32 x 32 images, with a dropout head"),

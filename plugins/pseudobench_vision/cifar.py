@@ -58,7 +58,7 @@ def load_cifar(name: str, data_dir: Path) -> Dataset:
 
 
 def is_present(name: str, data_dir: Path) -> bool:
-    """Whether the files are there; what is in them is checked when they are read."""
+    """Whether the files are there; their content is checked when they are read."""
     return _official_files(name, data_dir) or (name == "cifar10" and npm_cifar.is_present(data_dir))
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def load_grid(name: str, data: Dataset) -> Dataset:
-    """Grids of a dataset's images, those for training and those for testing apart.
+    """Grids of a dataset's images; training and test images are never mixed.
 
     Each image is used once: a grid that is labeled, or held out for calibration, has nothing in common with the pool.
-    A mirrored grid would show mirrored images, so what may be flipped stays so.
+    A grid may be flipped if its images may: a mirrored grid shows mirrored images.
     """
     train, test = (
         _grids(images, labels, data.classes, shuffled(range(len(labels)), name, part))
@@ -29,7 +29,7 @@ def load_grid(name: str, data: Dataset) -> Dataset:
 
 
 def _grids(images: Tensor, labels: Tensor, classes: int, order: list[int]) -> tuple[Tensor, Tensor]:
-    """Four images after another, ``uint8 [N, channels, 2H, 2W]``, and the classes in each, ``bool [N, C]``."""
+    """Four consecutive images each, ``uint8 [N, channels, 2H, 2W]``, and the classes in each, ``bool [N, C]``."""
     fours = torch.tensor(order[: len(order) // 4 * 4]).view(-1, 4)
     upper, lower = (torch.cat([images[fours[:, place]], images[fours[:, place + 1]]], -1) for place in (0, 2))
     present = torch.nn.functional.one_hot(labels[fours], classes).any(1)

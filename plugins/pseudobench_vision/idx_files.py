@@ -96,7 +96,7 @@ def load_idx(name: str, data_dir: Path, *, flip: bool) -> Dataset:
 
 
 def is_present(name: str, data_dir: Path) -> bool:
-    """Whether the four files are there; what is in them is checked when they are read."""
+    """Whether the four files are there; their content is checked when they are read."""
     return all(_find(name, file, data_dir) is not None for file in FILES[name].sha256)
 
 

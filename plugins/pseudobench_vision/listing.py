@@ -1,4 +1,4 @@
-"""What is in a folder of images, or in a table of them, without opening any (and without torch)."""
+"""Listing a folder or a table of images without opening any image (and without torch)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Label = TypeVar("Label", int, tuple[int, ...])
 
 @dataclass(frozen=True)
 class Listing(Generic[Label]):
-    """Class names, and the files of both parts with the number of their class, or those of their classes."""
+    """Class names, and the files of both parts, each with the number of its class or the numbers of its classes."""
 
     classes: tuple[str, ...]
     train: list[tuple[Path, Label]]
@@ -26,7 +26,7 @@ class Listing(Generic[Label]):
 
 @cache
 def list_folder(folder: Path) -> Listing[int]:
-    """The images below ``folder``: in ``train/CLASS`` and ``test/CLASS``, or in ``CLASS`` and parted by place."""
+    """The images in ``train/CLASS`` and ``test/CLASS``, or in ``CLASS``, where every fifth image is for testing."""
     if not folder.is_dir():
         raise BenchError(f"there is no folder {folder}")
     if (folder / "train").is_dir() and (folder / "test").is_dir():

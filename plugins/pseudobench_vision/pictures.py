@@ -39,7 +39,7 @@ def read_picture(path: Path) -> np.ndarray[Any, Any]:
 
 
 def _check(path: Path, image: Any) -> None:
-    """Raise for what the header alone shows to be wrong: nothing is decoded yet."""
+    """Raise for defects that the header alone shows, before anything is decoded."""
     width, height = image.size
     if width * height > LIMIT:
         raise BenchError(f"{path} is too large: {width} x {height} pixels, and at most {LIMIT} are read")

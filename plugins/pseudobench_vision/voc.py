@@ -20,14 +20,14 @@ CLASSES = (
     *("horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor"),
 )
 FOLDER = Path("VOCdevkit") / "VOC2007"
-#: Which list of images is for what.
+#: The list of images for each part.
 PARTS = {"train": "trainval", "test": "test"}
 #: The archive of each list, and its md5.
 ARCHIVES = {
     part: (DATASET_YEAR_DICT[year]["url"], DATASET_YEAR_DICT[year]["md5"])
     for part, year in (("trainval", "2007"), ("test", "2007-test"))
 }
-#: Pixels of a side that images are made: they are of all sizes and shapes, and a batch has one.
+#: Pixels of a side after resizing: photographs differ in size and shape, and a batch needs one.
 SIDE = 128
 
 
@@ -79,6 +79,6 @@ def _read(data_dir: Path, part: str) -> tuple[Tensor, Tensor]:
 
 
 def _classes(annotation: Path) -> list[int]:
-    """The classes of the objects in an image, but those marked as difficult, as the challenge counts them."""
+    """The classes of the objects in an image, without those marked as difficult, which the challenge does not count."""
     objects = ElementTree.parse(annotation).getroot().iter("object")
     return [CLASSES.index(each.findtext("name", "")) for each in objects if each.findtext("difficult") != "1"]

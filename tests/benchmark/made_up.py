@@ -10,6 +10,8 @@ from pseudobench.experiments.resolving import resolve
 from pseudobench.registry.components import installed
 from pseudobench.storage.records import FORMAT, KIND, Store
 
+SPREAD = [0.000, 0.011, -0.012, 0.004, 0.017, -0.009, 0.002, -0.006, 0.013, -0.015]
+
 
 @cache
 def _spec(method, dataset, labels, backbone, preset, validation, settings):
@@ -66,6 +68,11 @@ def record(
 def records(method, accuracies, **further):
     """A run for each accuracy, seeds from 0."""
     return [record(method, seed, accuracy, **further) for seed, accuracy in enumerate(accuracies)]
+
+
+def around(mean, n=10, turn=0):
+    """``n`` values around a mean, the same for everybody or in another order."""
+    return [mean + SPREAD[(place + turn) % 10] for place in range(n)]
 
 
 def save(folder, *groups):

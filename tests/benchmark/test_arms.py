@@ -43,20 +43,20 @@ def test_arms_of_a_method_are_named_by_the_one_setting_they_differ_in():
 
 def test_arms_that_differ_in_several_settings_are_named_by_what_is_not_usual():
     made = arms(
-        records("ups-raps", [0.5]),
-        records("ups-raps", [0.5], settings={"raps.alpha": 0.05}),
-        records("ups-raps", [0.5], settings={"calibration.policy": "cross"}),
-        records("ups-raps", [0.5], settings={"calibration.policy": "cross", "platt.smoothing": False}),
+        records("ups-raps-held-out", [0.5]),
+        records("ups-raps-held-out", [0.5], settings={"raps.alpha": 0.05}),
+        records("ups-raps-held-out", [0.5], settings={"calibration.policy": "cross"}),
+        records("ups-raps-held-out", [0.5], settings={"calibration.policy": "cross", "platt.smoothing": False}),
     )
     assert [arm.name for arm in made] == [
-        "ups-raps",
-        "ups-raps cross",
-        "ups-raps cross −smoothing",
-        "ups-raps α=0.05",
+        "ups-raps-held-out",
+        "ups-raps-held-out cross",
+        "ups-raps-held-out cross −smoothing",
+        "ups-raps-held-out α=0.05",
     ]
     assert made[0].usual == {"calibration.policy": "held-out", "platt.smoothing": True, "raps.alpha": 0.1}
     table = summarize(made, pick_columns(REGISTRY, ["accuracy"]))
-    assert "ups-raps calibration=held-out, platt.smoothing=True, raps.alpha=0.1" in table_grid(table).legend
+    assert "ups-raps-held-out calibration=held-out, platt.smoothing=True, raps.alpha=0.1" in table_grid(table).legend
 
 
 def test_arms_without_one_at_the_defaults_are_named_by_what_each_user_set():
@@ -102,7 +102,7 @@ def test_a_component_with_a_colon_in_its_name_merges_nothing():
 
 def test_settings_keep_their_types():
     (arm,) = arms(records("ups-raps", [0.5]))
-    assert arm.settings["platt.smoothing"] is True
+    assert arm.settings["platt.smoothing"] is False
     assert arm.settings["ups.tau_p"] == 0.7
     assert isinstance(arm.settings["recipe.epochs"], int)
 

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Optional
-from xml.etree import ElementTree
-
 import pytest
-from made_up import records, save
 
-from pseudobench import BenchError, param
+from pseudobench import BenchError
 from pseudobench.cli import main as boundary
-from pseudobench.contracts.parameters import parameters, suggest
-from pseudobench.contracts.settings import GROUPS
 from pseudobench.experiments.parsing import experiment_from, parse_seeds
 from pseudobench.storage.cache import Cache
-
-if TYPE_CHECKING:
-    from somewhere import Unknown  # type: ignore[import-not-found]
 
 LONG = "x" * 5000
 
@@ -92,22 +77,6 @@ ONE_LINE = [
 ]
 
 
-@pytest.fixture
-def here(bench, tmp_path):
-    """A folder with records and with files that are not what they should be."""
-    save(tmp_path / "runs", records("pl", [0.5, 0.75]))
-    (tmp_path / "file").write_text("")
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "nowhere").symlink_to("gone")
-    (tmp_path / "zero").symlink_to("/dev/zero")
-    (tmp_path / "deep.toml").write_text(f"x = {'[' * 5000}{']' * 5000}")
-    (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
-    (tmp_path / "digits.toml").write_text(f"seeds = {'9' * 5000}")
-    (tmp_path / "nul.toml").write_text('results = "a\\u0000b"')
-    (tmp_path / "typed.toml").write_text("methods = 2020-01-01")
-    return bench
-
-
 @pytest.mark.parametrize(("words", "message"), ONE_LINE)
 def test_one_line_and_nothing_is_written(here, tmp_path, words, message):
     def everything():
@@ -146,57 +115,6 @@ def test_runs_are_counted_before_they_are_made(registry):
         asked.specs(registry)
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_whole_numbers_of_settings_have_an_upper_bound(group):
-    assert all(each.high is not None for each in parameters(GROUPS[group]) if each.kind == "int")
-
-
-def bench_process(*words, **options):
-    return subprocess.Popen([sys.executable, "-m", "pseudobench", *words], stderr=subprocess.PIPE, text=True, **options)
-
-
-def test_output_that_can_not_be_written(here):
-    with open("/dev/full", "w") as full:
-        process = bench_process("list", stdout=full)
-        assert process.communicate()[1] == "error: the output: No space left on device\n"
-        assert process.returncode == 2
-
-
-@pytest.mark.parametrize("words", [("list",), ("list", "--json"), ("table",), ("table", "--format", "csv")])
-def test_a_reader_that_has_seen_enough_is_no_error(here, words):
-    reading, writing = os.pipe()
-    os.close(reading)
-    process = bench_process(*words, stdout=writing)
-    os.close(writing)
-    assert process.communicate()[1] == ""
-    assert process.returncode == 141
-
-
-def test_closed_streams_are_no_error(here):
-    for closed in (">&-", "2>&-", ">&- 2>&-"):
-        done = subprocess.run(f"{sys.executable} -m pseudobench table {closed}", shell=True, capture_output=True)
-        assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_an_encoding_without_some_characters_is_no_error(here):
-    process = bench_process("table", stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    out, err = process.communicate()
-    assert (process.returncode, err) == (0, "")
-    assert "\\xb1" in out or "62.5" in out
-
-
-def test_an_early_interrupt_is_one_line(here, tmp_path):
-    (tmp_path / "slow.py").write_text("open('started', 'w')\nimport time\ntime.sleep(60)\n")
-    process = bench_process("run", "--plugin", "slow.py")
-    while not (tmp_path / "started").exists():
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate()[1].strip().splitlines() == [
-        "error: stopped; finished runs are kept, and the same command goes on with the rest"
-    ]
-    assert process.returncode == 130
-
-
 def test_an_exception_that_nobody_expected_is_one_line(here, monkeypatch):
     def broken(*_, **__):
         raise KeyError("some\nkey\x1b")
@@ -209,43 +127,6 @@ def test_an_exception_that_nobody_expected_is_one_line(here, monkeypatch):
     monkeypatch.setenv("PSEUDOBENCH_DEBUG", "1")
     with pytest.raises(KeyError):
         boundary._exit_code(["list"])
-
-
-@dataclass(frozen=True)
-class Typed:
-    """Annotations as people write them."""
-
-    name: ClassVar[Unknown] = "typed"
-    plain: int = param(1, "a number")
-    either: "str | None" = param(None, "quoted")  # noqa: RUF009, UP037
-    old: Optional[float] = param(None, "as before Python 3.10")  # noqa: UP045
-
-
-@dataclass(frozen=True)
-class Listed:
-    """An annotation with a type inside another."""
-
-    name: ClassVar[str] = "listed"
-    values: list[int] = param(None, "a list")  # noqa: RUF009
-
-
-def test_annotations_are_types_and_not_words():
-    assert [(each.kind, each.optional) for each in parameters(Typed)] == [
-        ("int", False),
-        ("str", True),
-        ("float", True),
-    ]
-    with pytest.raises(BenchError, match=r"Listed.values: a parameter is declared as"):
-        parameters(Listed)
-
-
-def test_suggestions_are_near_and_lists_short():
-    names = [f"name{place:02}" for place in range(80)]
-    assert suggest("nam07", names) == "; did you mean 'name07'?"
-    assert suggest("wine_mlp", ["mixnet_m", "resnet18"]) == "; known: mixnet_m, resnet18"
-    listed = suggest("zebra", names)
-    assert listed.endswith("name10, name11 and 68 more: see `bench list`")
-    assert suggest("x", []) == "; there is none"
 
 
 def test_a_file_that_ends_too_early_is_no_interrupt(here, registry, monkeypatch):
@@ -265,18 +146,3 @@ def test_a_broken_record_in_the_way_of_a_run_is_named_and_kept(here, tmp_path):
     outcome = here("run", "--methods", "supervised", "--preset", "smoke", "--seeds", "1", "--results", "new")
     assert (outcome.code, path.read_text()) == (2, "{")
     assert outcome.err == f"error: {path.relative_to(tmp_path)} is not a valid run record (broken JSON); move it away\n"
-
-
-def test_control_characters_are_drawn_as_escapes(here, tmp_path):
-    """The library that draws would end the process."""
-    hostile = records("pl", [0.5, 0.75])
-    for record in hostile:
-        record["spec"]["method"] = "a\x1b[31m\0\u202e\ufffe"
-    save(tmp_path / "odd", hostile)
-    assert here("figures", "odd", "--figures", "accuracy,table", "-o", "out").code == 0
-    for path in (tmp_path / "out").iterdir():
-        assert r"a\x1b[31m\x00\u202e\ufffe" in "".join(ElementTree.parse(path).getroot().itertext())
-    assert here("report", "odd").code == 0
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert r"a\x1b[31m\x00\u202e\ufffe" in page
-    assert not set("\x1b\0\u202e\ufffe") & set(page)

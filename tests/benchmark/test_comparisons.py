@@ -1,4 +1,4 @@
-"""Comparisons: what is paired with what, and that what is said is what scipy finds."""
+"""Comparisons: their numbers are scipy's, and sentences and commands say the same."""
 
 from __future__ import annotations
 
@@ -8,20 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_up import record, records, save
+from made_up_comparisons import NOISE, PL, SUPERVISED, UPS, compare
 from scipy import stats
 
 import pseudobench
 from pseudobench import BenchError
-from pseudobench.analysis.comparisons import compare_records
 from pseudobench.output.sentences import sentence, sentences
 from pseudobench.output.summary_frames import comparison_frame
-
-NOISE = np.random.default_rng(0).normal(0, 0.01, size=(3, 10))
-UPS, PL, SUPERVISED = (0.9 + NOISE[0]).tolist(), (0.88 + NOISE[1]).tolist(), (0.895 + NOISE[2]).tolist()
-
-
-def compare(registry, names, *groups, metric=None, family="all"):
-    return compare_records([each for group in groups for each in group], names, metric, registry, family)
 
 
 def test_numbers_are_scipys(registry):
@@ -147,75 +140,6 @@ def test_a_difference_needs_the_test_and_the_interval(registry):
     assert found.pair.p == 2 / 64
     assert not found.pair.different
     assert sentence(found).endswith("no difference that both the test and the interval show.")
-
-
-def test_only_runs_of_the_same_seed_are_pairs(registry):
-    """Seeds in any order; a failed one, one that is alone, and those without a value are left out and counted."""
-    ups = [record("ups", seed, 0.5 + seed / 100) for seed in reversed(range(8))]
-    pl = [record("pl", seed, 0.25 + seed / 100) for seed in range(2, 9)] + [record("pl", 1, None)]
-    (found,) = compare(registry, ["ups", "pl"], ups, pl)
-    assert found.pair.n == 6
-    assert found.pair.mean == pytest.approx(-0.25)
-    assert found.pair.half == pytest.approx(0, abs=1e-12)
-    assert found.pair.unpaired == 3
-    assert "Seeds left out because only one of the two has a value: 3." in sentence(found)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [{"labels": 100}, {"backbone": "cnn13"}, {"preset": "smoke"}, {"validation": True}, {"dataset": "cifar10"}],
-)
-def test_runs_from_different_places_are_never_paired(registry, other):
-    other = {"labels": 1000 if other.get("dataset") else 40, **other}
-    with pytest.raises(BenchError, match="have no runs that differ in the method alone"):
-        compare(registry, ["ups", "pl"], records("ups", UPS), records("pl", PL, **other))
-    both = compare(
-        registry, ["ups", "pl"], *(records(name, UPS, **more) for name in ("ups", "pl") for more in ({}, other))
-    )
-    assert len(both) == 2
-    assert {found.pair.mean for found in both} == {0.0}
-
-
-def test_settings_are_compared_each_by_itself(registry):
-    groups = [
-        records("ups", UPS),
-        records("ups-raps", PL),
-        records("ups-raps", SUPERVISED, settings={"calibration.policy": "cross"}),
-        records("ups-raps", UPS, settings={"platt.smoothing": False}),
-    ]
-    found = compare(registry, ["ups", "ups-raps"], *groups)
-    assert [each.arm.name for each in found] == ["ups-raps", "ups-raps cross", "ups-raps −smoothing"]
-    means = [each.pair.means[0].mean for each in found]
-    assert means == pytest.approx([np.mean(PL), np.mean(SUPERVISED), np.mean(UPS)])
-    one, other = "ups-raps:calibration=held-out:platt.smoothing=true", "ups-raps:calibration=cross"
-    (found,) = compare(registry, [one, other], *groups)
-    assert (found.arm.name, found.baseline.name) == ("ups-raps cross", "ups-raps")
-
-
-def test_methods_trained_differently_are_compared_only_if_that_is_asked_for(registry):
-    groups = records("ups", UPS), records("pl", PL, settings={"recipe.lr": 0.05})
-    with pytest.raises(BenchError, match=r"say so: bench compare ups:recipe.lr=0.1 pl:recipe.lr=0.05$"):
-        compare(registry, ["ups", "pl"], *groups)
-    (found,) = compare(registry, ["ups:recipe.lr=0.1", "pl:recipe.lr=0.05"], *groups)
-    assert sentence(found).endswith("They were also trained differently: recipe.lr=0.05 against recipe.lr=0.1.")
-    third = records("ups", SUPERVISED, settings={"recipe.lr": 0.05})
-    (found,) = compare(registry, ["ups", "pl"], *groups, third)
-    assert found.pair.means[1].mean == pytest.approx(np.mean(SUPERVISED))
-
-
-def test_pairs_with_other_images_labeled_are_refused(registry):
-    groups = records("ups", UPS), records("pl", PL)
-    groups[1][3]["split"] = {**groups[1][3]["split"], "sha256": "0" * 64}
-    with pytest.raises(BenchError, match="pl and ups on digits: their runs with seed 3 had different images labeled"):
-        compare(registry, ["ups", "pl"], *groups)
-
-
-def test_one_name_is_compared_with_everything_that_has_the_same_labels(registry):
-    groups = [records(name, UPS) for name in ("fully-supervised", "ups-raps", "pl", "ups")]
-    assert [found.arm.name for found in compare(registry, ["pl"], *groups)] == ["ups", "ups-raps"]
-    (found,) = compare(registry, ["pl", "fully-supervised"], *groups)
-    assert found.pair.p is None
-    assert sentence(found).endswith("not tested, as all labels are no rival of some. fully-supervised has all labels.")
 
 
 def test_the_command_and_the_function_say_the_same(bench):

@@ -46,37 +46,40 @@ def leave(how):
 
 @dataclass(frozen=True)
 class Hostile:
-    """Does not come back."""
-    name: ClassVar[str] = "hostile"
+    """Leaves as its name says."""
+    name: ClassVar[str] = "hostile-stay"
     needs_sets: ClassVar[bool] = False
 
     def select(self, estimate, labels, sets, context):
         print("a line on standard output")
-        leave(os.environ["PSEUDOBENCH_HOW"])
+        leave(self.name.partition("-")[2])
         positive = labels.target & False
         return Selection(positive, positive)
 
 
 @hookimpl
 def bench_selectors():
-    return [Hostile]
+    others = ("exit", "now", "segfault", "realtime", "strange", "hang")
+    return [Hostile, *(type(how, (Hostile,), {"name": f"hostile-{how}"}) for how in others)]
 
 
 @hookimpl
 def bench_round_finished(spec, round):
     round.clear()
 '''
-ASK = ("--preset", "smoke", "--seeds", "1", "--methods", "softmax+hard+hostile,pl", "--set", "recipe.threads=1")
+ASK = ("--preset", "smoke", "--seeds", "1", "--set", "recipe.threads=1")
 
 
-def bench(folder, how, *arguments, expected=1):
+def bench(folder, ways, *arguments, expected=1):
+    """A run of pl, and one of a hostile selector for each way to leave: what was printed, and records by method."""
     (folder / "hostile.py").write_text(HOSTILE)
+    methods = ",".join([*(f"softmax+hard+hostile-{how}" for how in ways), "pl"])
     done = subprocess.run(
-        [sys.executable, "-m", "pseudobench", "run", *ASK, "--plugin", "hostile.py", *arguments],
+        [sys.executable, "-m", "pseudobench", "run", *ASK, "--methods", methods, "--plugin", "hostile.py", *arguments],
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PSEUDOBENCH_HOW": how, "PSEUDOBENCH_CACHE": str(folder / "cache")},
+        env={**os.environ, "PSEUDOBENCH_CACHE": str(folder / "cache")},
         timeout=300,
     )
     assert done.returncode == expected, done.stderr
@@ -84,37 +87,43 @@ def bench(folder, how, *arguments, expected=1):
     return done, {record["spec"]["method"]: record for record in Store(folder / "runs").records()}
 
 
-@pytest.mark.parametrize(
-    ("how", "reason"),
-    [
-        ("exit", "selector 'hostile' of plugin 'hostile' (a file hostile.py): SystemExit: 0"),
-        ("now", "its process ended with exit code 0"),
-        ("segfault", "its process was ended by SIGSEGV"),
-        ("realtime", "its process was ended by signal 40"),
-        ("strange", "selector 'hostile' of plugin 'hostile' (a file hostile.py): Strange: out of here"),
-    ],
-)
-def test_any_end_of_a_run_is_one_failed_row_and_the_others_finish(tmp_path, how, reason):
-    done, records = bench(tmp_path, how)
-    assert records["softmax+hard+hostile"]["status"] == "failed"
-    assert records["softmax+hard+hostile"]["error"]["message"] == reason
+ENDS = {
+    "exit": "selector 'hostile-exit' of plugin 'hostile' (a file hostile.py): SystemExit: 0",
+    "now": "its process ended with exit code 0",
+    "segfault": "its process was ended by SIGSEGV",
+    "realtime": "its process was ended by signal 40",
+    "strange": "selector 'hostile-strange' of plugin 'hostile' (a file hostile.py): Strange: out of here",
+}
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """One command with a run for each end."""
+    return bench(tmp_path_factory.mktemp("ends"), ENDS)
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_any_end_of_a_run_is_one_failed_row_and_the_others_finish(ended, how):
+    done, records = ended
+    assert records[f"softmax+hard+hostile-{how}"]["status"] == "failed"
+    assert records[f"softmax+hard+hostile-{how}"]["error"]["message"] == ENDS[how]
     assert records["pl"]["status"] == "done"
-    assert reason in " ".join(done.stdout.split())
+    assert ENDS[how] in " ".join(done.stdout.split())
 
 
 def test_a_run_that_hangs_is_ended_by_the_timeout(tmp_path):
-    _, records = bench(tmp_path, "hang", "--timeout", "15")
-    assert records["softmax+hard+hostile"]["error"]["message"] == "it took longer than the 15 s of --timeout"
+    _, records = bench(tmp_path, ["hang"], "--timeout", "15")
+    assert records["softmax+hard+hostile-hang"]["error"]["message"] == "it took longer than the 15 s of --timeout"
     assert records["pl"]["status"] == "done"
 
 
 def test_in_process_an_exit_is_a_failed_run_too(tmp_path):
-    _, records = bench(tmp_path, "exit", "--in-process")
-    assert [records[name]["status"] for name in ("softmax+hard+hostile", "pl")] == ["failed", "done"]
+    _, records = bench(tmp_path, ["exit"], "--in-process")
+    assert [records[name]["status"] for name in ("softmax+hard+hostile-exit", "pl")] == ["failed", "done"]
 
 
 def test_listeners_can_not_change_a_record_and_prints_do_not_reach_json(tmp_path):
-    done, records = bench(tmp_path, "stay", "--json", expected=0)
+    done, records = bench(tmp_path, ["stay"], "--json", expected=0)
     assert all(each["rounds"][-1]["test"]["accuracy"] > 0 for each in records.values())
     assert {row["status"] for row in json.loads(done.stdout)} == {"done"}
 
@@ -169,7 +178,7 @@ def test_a_run_leaves_torch_as_it_was(tmp_path, registry):
 def test_a_killed_command_leaves_runs_that_go_on(tmp_path, registry):
     """Its workers notice that nobody listens, and leave the run to be resumed: interrupted, not failed."""
     settings = ("--set", "recipe.epochs=40", "--set", "recipe.steps=20", "--set", "recipe.threads=1")
-    asked = ("run", "--methods", "pl", "--seeds", "2", "--jobs", "2", *settings)
+    asked = ("run", "--methods", "pl", "--seeds", "2", "--jobs", "2", "--set", "loop.rounds=2", *settings)
     environment = {**os.environ, "PSEUDOBENCH_CACHE": str(tmp_path / "cache")}
     command = [sys.executable, "-m", "pseudobench", *asked]
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as process:

@@ -1,4 +1,4 @@
-"""The losses with weights and soft labels, and what a selection may hold."""
+"""The losses: equations 5 and 6, weights and soft labels, and the weights and soft labels a selection may hold."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pseudobench import PluginError, Selection
+from pseudobench.maths import losses
 from pseudobench.maths.losses import binary_cross_entropy, single_label_loss
 
 
@@ -92,3 +93,49 @@ def test_a_target_sums_to_one_where_it_is_used():
 def test_nothing_can_be_hung_on_a_value():
     with pytest.raises((AttributeError, TypeError)):
         object.__setattr__(Selection(YES, NO), "temperature", 2.0)
+
+
+def test_equation_5_written_out():
+    logits = torch.tensor([[2.0, 0.5, -1.0], [0.0, 1.0, 3.0]], dtype=torch.float64)
+    negative = torch.tensor([[False, True, True], [True, False, False]])
+    p = logits.softmax(1)
+    rows = [-(torch.log(1 - p[0, 1]) + torch.log(1 - p[0, 2])) / 2, -torch.log(1 - p[1, 0])]
+    torch.testing.assert_close(losses.negative_cross_entropy(logits, negative), (rows[0] + rows[1]) / 2)
+
+
+def test_equation_6_written_out():
+    logits = torch.tensor([[2.0, 0.5, -1.0], [0.0, 1.0, 3.0]], dtype=torch.float64)
+    positive = torch.tensor([[True, False, False], [False, True, True]])
+    negative = torch.tensor([[False, True, False], [False, False, False]])
+    p = logits.sigmoid()
+    rows = [
+        -(torch.log(p[0, 0]) + torch.log(1 - p[0, 1])) / 2,
+        -(torch.log(p[1, 1]) + torch.log(p[1, 2])) / 2,
+    ]
+    torch.testing.assert_close(losses.binary_cross_entropy(logits, positive, negative), (rows[0] + rows[1]) / 2)
+
+
+def test_losses_of_certain_predictions_stay_finite():
+    logits = torch.tensor([[1000.0, 0.0]], requires_grad=True)
+    loss = losses.negative_cross_entropy(logits, torch.tensor([[True, False]]))
+    loss.backward()
+    assert loss.isfinite()
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+
+
+def test_cross_entropy_on_one_positive_is_torchs_own():
+    logits = torch.randn(8, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    labels = torch.arange(8) % 5
+    ours = losses.positive_cross_entropy(logits, torch.nn.functional.one_hot(labels, 5).bool())
+    torch.testing.assert_close(ours, torch.nn.functional.cross_entropy(logits, labels))
+
+
+def test_single_label_loss_is_the_sum_of_both_means():
+    logits = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    positive = torch.tensor([[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]).bool()
+    negative = torch.tensor([[0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]]).bool()  # the first row's is not used
+    expected = losses.positive_cross_entropy(logits[[0, 2]], positive[[0, 2]]) + losses.negative_cross_entropy(
+        logits[[1]], negative[[1]]
+    )
+    torch.testing.assert_close(losses.single_label_loss(logits, positive, negative), expected)

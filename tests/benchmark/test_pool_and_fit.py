@@ -13,7 +13,7 @@ from pseudobench.learning.augmentation import augmentation
 from pseudobench.learning.networks import NetworkSpec, make_network
 from pseudobench.learning.pool import NetworkPool, Normalizer, dropout_on
 from pseudobench.learning.training_loop import fit
-from pseudobench.learning.training_set import Stream, TrainingSet, pass_length
+from pseudobench.learning.training_set import TrainingSet
 
 CPU = torch.device("cpu")
 LABELS = torch.zeros(200, dtype=torch.int64)
@@ -195,14 +195,12 @@ def test_a_diverging_loss_ends_the_run(network):
         fit(network, training_set(), Recipe(epochs=2, steps=30, lr=1e30), NORMALIZE, augment=NOTHING, seed=0)
 
 
-@pytest.mark.parametrize(("negatives", "length"), [(0, 40), (10, 40), (30, 60)])
-def test_a_pass_repeats_positives_to_match_negatives(negatives, length):
-    data = training_set(negatives=negatives)
-    assert pass_length(data) == length
-    batches = Stream(data.leading, length, torch.Generator().manual_seed(0))
-    counts = torch.bincount(next(batches), minlength=40)
-    positives = 40 - negatives
-    assert counts[positives:].tolist() == [1] * negatives
-    wanted = max(positives, negatives)
-    assert counts[:positives].sum() == wanted
-    assert counts[:positives].max() - counts[:positives].min() <= 1
+def test_a_mirrored_pool_predicts_by_the_mean_of_both_images(network):
+    pictures = training_set().images
+    both = [NetworkPool(network, each, NORMALIZE) for each in (pictures, pictures.flip(3))]
+    pool = NetworkPool(network, pictures, NORMALIZE, mirror=True)
+    torch.testing.assert_close(pool.logits(), (both[0].logits() + both[1].logits()) / 2)
+    torch.testing.assert_close(pool.features(), (both[0].features() + both[1].features()) / 2)
+    drawn = torch.cat(list(pool.samples(4, 0)), dim=1)
+    assert drawn.shape == (4, len(pictures), pool.logits().shape[1])
+    assert (drawn.std(0) > 0).any()

@@ -38,10 +38,30 @@ def test_run_id_is_the_same_for_the_same_run_only(registry):
 
 def test_calibration_does_not_concern_methods_without_it(registry):
     assert spec(registry).policy is None
-    assert spec(registry, method="ups-raps").policy == "held-out"
-    changed = {"calibration.policy": "train"}
+    changed = {"calibration.policy": "cross"}
     assert spec(registry, settings=changed).run_id == spec(registry).run_id
-    assert spec(registry, method="ups-raps", settings=changed).policy == "train"
+    assert spec(registry, method="ups-raps", settings=changed).policy == "cross"
+
+
+@pytest.mark.parametrize(
+    ("method", "policy", "smoothing"),
+    [
+        ("ups-raps", "train", False),  # Algorithm 2 as printed
+        ("ups-raps-held-out", "held-out", True),
+        ("ups-raps-cross", "cross", True),
+        ("ups-raps-tuned", "held-out", True),
+        ("ups-raps-size", "held-out", True),
+        ("ups-raps-complement", "held-out", True),
+        ("raps-singleton", "held-out", True),
+        ("mc-dropout+raps+set-argmax+ups", "held-out", True),
+    ],
+)
+def test_a_method_says_where_its_sets_are_calibrated(registry, method, policy, smoothing):
+    made = spec(registry, method=method)
+    assert (made.policy, made.settings["platt"]["smoothing"]) == (policy, smoothing)
+    if policy in ("held-out", "cross") and "+" not in method:
+        description = registry.get("methods", method).description
+        assert policy in description or "folds" in description or "no network is trained on" in description
 
 
 def test_settings_are_layered(registry):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
+from harness import make_runner
 from pseudobench import BenchError
 from pseudobench.execution.status import seconds_left, states
+from pseudobench.experiments.parsing import experiment_from, read_file
 from pseudobench.experiments.resolving import resolve
 from pseudobench.registry.components import installed
 from pseudobench.storage.job_notes import End, JobNotes
+from pseudobench.storage.plans import Plans
 from pseudobench.storage.records import Store
 
 FILE = """
@@ -20,11 +24,23 @@ preset = "smoke"
 """
 
 
+@pytest.fixture(scope="module")
+def all_done(tmp_path_factory):
+    """The folder of an experiment whose runs are all done."""
+    folder = tmp_path_factory.mktemp("done")
+    (folder / "e.toml").write_text(FILE)
+    plugins, registry = installed()
+    specs = experiment_from(read_file(folder / "e.toml")).specs(registry)
+    Plans(folder / "runs").put(specs)
+    records = make_runner(folder / "runs", registry, plugins).run(specs)
+    assert {record["status"] for record in records} == {"done"}
+    return folder
+
+
 @pytest.fixture
-def half_done(bench, tmp_path):
+def half_done(bench, all_done, tmp_path):
     """One run is done, one failed, one was interrupted, and one was never begun."""
-    (tmp_path / "e.toml").write_text(FILE)
-    assert bench("run", "e.toml", "--quiet").code == 0
+    shutil.copytree(all_done, tmp_path, dirs_exist_ok=True)
     paths = sorted((tmp_path / "runs").glob("*.json"))
     changes = [{"status": "running", "rounds": []}, None, {}, {"status": "failed", "error": {"message": "no luck"}}]
     for path, change in zip(paths, changes, strict=True):

@@ -124,8 +124,8 @@ def test_passes_with_dropout_share_what_comes_before_it(registry, name):
     network = make_network(registry, NetworkSpec(name, 3, (5,), 0.5), seed=0, device=CPU).eval()
     x = torch.randn(7, 5, generator=torch.Generator().manual_seed(0))
     assert draws(network, network, x)
-    assert not draws(network, network.forward_before_dropout, x)
-    torch.testing.assert_close(network.forward_after_dropout(network.forward_before_dropout(x)), network(x))
+    assert not draws(network, network.forward_features, x)
+    torch.testing.assert_close(network.forward_head(network.forward_features(x)), network(x))
     pool = NetworkPool(network, x, Normalizer(Samples(x).moments, CPU, pixels=False))
     mean = torch.cat(list(pool.samples(4000, 0)), 1).mean(0)
     if name == "linear":  # dropout's mean is exact for a linear layer

@@ -1,4 +1,4 @@
-"""FixMatch, FreeMatch and SoftMatch: their formulas on batches made by hand, and that they learn from the pool."""
+"""FixMatch, FlexMatch, FreeMatch, SoftMatch: their formulas on batches made by hand, and learning from the pool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pseudobench import Step
 from pseudobench.experiments.resolving import resolve
 from pseudobench.registry.components import installed
 from pseudobench.testing import fake_context
-from pseudobench_consistency import FixMatch, FreeMatch, SoftMatch
+from pseudobench_consistency import FixMatch, FlexMatch, FreeMatch, SoftMatch
+from pseudobench_consistency.rules import flexible_thresholds
 
 CLASSES = 3
 
@@ -22,7 +23,8 @@ def step(weak, strong, labeled=((5.0, 0.0, 0.0),)):
     inputs = torch.tensor(labeled)
     positive = torch.nn.functional.one_hot(torch.zeros(len(inputs), dtype=torch.int64), CLASSES).bool()
     views = (torch.tensor(weak), torch.tensor(strong))
-    return Step(inputs, positive, torch.zeros_like(positive), torch.Generator(), views=views)
+    pool = torch.arange(len(weak))
+    return Step(inputs, positive, torch.zeros_like(positive), torch.Generator(), views=views, pool=pool)
 
 
 def softmax(row):
@@ -54,6 +56,27 @@ def test_the_weak_view_has_no_gradient():
     assert made.views[0].grad.abs().max() == 0
     assert made.views[1].grad[0].abs().max() > 0
     assert made.views[1].grad[1].abs().max() == 0
+
+
+def test_flexmatch_thresholds_written_out():
+    """Six samples of class 0, three of class 1, none of class 2 and one of none: x is 1, 1/2 and 0."""
+    classes = torch.tensor([0] * 6 + [1] * 3 + [-1])
+    torch.testing.assert_close(flexible_thresholds(classes, 3, 0.9), torch.tensor([0.9, 0.9 * 0.5 / 1.5, 0.0]))
+    # Warm-up: while most samples are of no class, their number divides.
+    torch.testing.assert_close(flexible_thresholds(torch.tensor([0, -1, -1]), 2, 0.9), torch.tensor([0.3, 0.0]))
+
+
+def test_flexmatch_counts_what_its_state_allows_and_then_remembers_confident_classes():
+    objective = FlexMatch(tau=0.8)
+    state = objective.start(fake_context(CLASSES), 3)
+    assert state["classes"].tolist() == [-1, -1, -1]
+    # At first all thresholds are 0; of the three weak views the first and the last are confident.
+    assert loss(objective, step(WEAK, STRONG), state) == pytest.approx(LABELED + sum(OWN) / 3)
+    assert state["classes"].tolist() == [0, -1, 2]
+    # Class 1 is still of status 0, so its sample counts although it is not confident.
+    assert loss(objective, step(WEAK, STRONG), state) == pytest.approx(LABELED + sum(OWN) / 3)
+    state["classes"] = torch.tensor([1, 1, 1])  # now class 1 has the threshold 0.8, and the second sample has 0.58
+    assert loss(objective, step(WEAK, STRONG), state) == pytest.approx(LABELED + (OWN[0] + OWN[2]) / 3)
 
 
 def test_freematch_thresholds_follow_the_closed_form():
@@ -109,12 +132,12 @@ def test_uniform_alignment_lowers_the_weight_of_frequent_classes():
     assert weights[0] == weights[1] < weights[2] == 1
 
 
-@pytest.mark.parametrize("method", ["fixmatch", "freematch", "softmatch"])
+@pytest.mark.parametrize("method", ["fixmatch", "flexmatch", "freematch", "softmatch"])
 def test_each_is_a_method_whose_one_training_hears_of_the_pool(tmp_path, method):
     """Whether it helps is for experiments to say: here the pool's loss is to reach the network, and not to ruin it."""
     plugins, registry = installed()
     settings = {"recipe.epochs": 6, "recipe.steps": 25, "recipe.threads": 1}
-    settings |= {"fixmatch.tau": 0.8} if method == "fixmatch" else {f"{method}.momentum": 0.9}
+    settings |= {f"{method}.tau": 0.8} if method in ("fixmatch", "flexmatch") else {f"{method}.momentum": 0.9}
     specs = [
         resolve(registry, method=method, dataset="digits", seed=0, labels=50, settings=settings | deaf)
         for deaf in ({}, {f"{method}.weight": 0.0} | ({"freematch.fairness": 0.0} if method == "freematch" else {}))

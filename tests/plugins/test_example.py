@@ -39,11 +39,15 @@ class Environment:
         assert done.returncode == code, (command, done.stdout, done.stderr)
         return done.stdout
 
+    def pip(self, command, *arguments):
+        """Our own pip, executed by the environment's Python: it is seen from there, and need not be installed."""
+        self.run("python", "-m", "pip", command, "-q", *arguments)
+
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     made = Environment(tmp_path_factory.mktemp("stranger"))
-    venv.create(made.folder / "env", symlinks=True, with_pip=True)
+    venv.create(made.folder / "env", symlinks=True)
     packages = Path(made.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     ours = sysconfig.get_path("purelib")  # torch is not downloaded again: our packages are added to its own
     (packages / "ours.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
@@ -59,15 +63,14 @@ def environment(tmp_path_factory):
 def installed(environment):
     """The environment with the wheels in it."""
     assert "percentile" not in environment.run("bench", "plugins")
-    for example, name in EXAMPLES.items():
-        source, wheels = environment.folder / "source" / example, environment.folder / "wheels" / example
-        shutil.copytree(Path(__file__).parent / example, source)  # building leaves files beside the source
-        build = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, source)
-        command = [sys.executable, "-m", "pip", "-q", *map(str, build)]
-        subprocess.run(command, check=True, capture_output=True, timeout=300)
-        (wheel,) = wheels.glob("*.whl")
-        assert wheel.name == name
-        environment.run("pip", "install", "-q", "--no-deps", "--no-index", wheel)
+    wheels, sources = environment.folder / "wheels", [environment.folder / "source" / name for name in EXAMPLES]
+    for source in sources:
+        shutil.copytree(Path(__file__).parent / source.name, source)  # building leaves files beside the source
+    build = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, *sources)
+    command = [sys.executable, "-m", "pip", "-q", *map(str, build)]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    assert {wheel.name for wheel in wheels.iterdir()} == set(EXAMPLES.values())
+    environment.pip("install", "--no-deps", "--no-index", *wheels.iterdir())
     return environment
 
 
@@ -133,7 +136,7 @@ def test_its_parameters_are_checked(installed):
 
 
 def test_taken_out_again_nothing_of_it_is_left(installed):
-    installed.run("pip", "uninstall", "-q", "-y", "pseudobench-percentile", "pseudobench-students")
+    installed.pip("uninstall", "-y", "pseudobench-percentile", "pseudobench-students")
     left = installed.run("bench", "plugins", "--check")
     assert "percentile" not in left
     assert "students" not in left

@@ -14,8 +14,7 @@ ASK = ("run", "--preset", "smoke", "--methods", "supervised", "--seeds", "1", "-
 CASES = {
     "plain": ((), {}),
     "in process": (("--in-process",), {}),
-    "tensorboard": ((), {"PSEUDOBENCH_TENSORBOARD": "logs"}),
-    "mlflow": ((), {"PSEUDOBENCH_MLFLOW": "sqlite:///mlflow.db"}),
+    "trackers": ((), {"PSEUDOBENCH_TENSORBOARD": "logs", "PSEUDOBENCH_MLFLOW": "sqlite:///mlflow.db"}),
     "ray": (("--executor", "ray"), {}),
     "slurm, locally": (("--executor", "slurm", "--slurm-cluster", "local"), {}),
 }

@@ -17,7 +17,7 @@ def network(registry, name, dropout=0.3):
 
 @pytest.mark.parametrize(
     ("name", "million"),
-    [("cifar_cnn", 0.29), ("cnn13", 3.12), ("wrn_28_2", 1.47)],
+    [("cifar_fast", 0.29), ("cifar_cnn", 0.29), ("cnn13", 3.12), ("wrn_28_2", 1.47)],
 )
 def test_size_dropout_and_outputs(registry, name, million):
     """Sizes as published: CNN-13 has 3.1 and WRN-28-2 1.5 million parameters."""
@@ -30,7 +30,7 @@ def test_size_dropout_and_outputs(registry, name, million):
     assert (draws.std(0) > 0).all()
 
 
-@pytest.mark.parametrize("name", ["cifar_cnn", "cnn13", "wrn_28_2"])
+@pytest.mark.parametrize("name", ["cifar_fast", "cifar_cnn", "cnn13", "wrn_28_2"])
 def test_the_parts_make_the_whole(registry, name):
     made = network(registry, name, dropout=0.0).eval()
     x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))

@@ -7,8 +7,15 @@ import torch
 
 from pseudobench import Context, Estimate, PseudoLabels
 from pseudobench.maths.selection import argmax_mask
-from pseudobench_selectors import Adaptive, Curriculum, TopPerClass
-from pseudobench_selectors.rules import flexible_thresholds, most_confident, top_per_class
+from pseudobench.testing import contract
+from pseudobench_selectors import Adaptive, BoundedError, Curriculum, SelfAdaptive, Soft, TopPerClass
+from pseudobench_selectors.rules import (
+    bounded_error_thresholds,
+    flexible_thresholds,
+    most_confident,
+    self_adaptive_thresholds,
+    top_per_class,
+)
 
 PROBS = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.3, 0.7], [0.45, 0.55], [0.7, 0.3]])
 
@@ -64,3 +71,45 @@ def test_flexible_thresholds_written_out():
 def test_adaptive_selects_by_class():
     probs = torch.tensor([[0.9, 0.1]] * 6 + [[0.2, 0.8]] * 3 + [[0.6, 0.4], [0.45, 0.55]])
     assert rows(select(Adaptive(tau=0.7), probs)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 10]
+
+
+@pytest.mark.parametrize("check", [*contract(SelfAdaptive), *contract(BoundedError), *contract(Soft)], ids=str)
+def test_contract(check):
+    check()
+
+
+def test_self_adaptive_thresholds_written_out():
+    # Confidences 0.9 0.6 0.8 0.7 0.55 0.7: mean 4.25 / 6. Mean probabilities 3.75 and 2.25, over 6.
+    expected = torch.tensor([4.25 / 6, 4.25 / 6 * 2.25 / 3.75])
+    torch.testing.assert_close(self_adaptive_thresholds(PROBS), expected)
+    assert rows(select(SelfAdaptive())) == [0, 2, 3, 4]
+
+
+def test_bounded_error_thresholds_written_out():
+    probs = torch.tensor([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.1, 0.9], [0.2, 0.8], [0.3, 0.7]])
+    truth = torch.tensor([0, 0, 1, 0, 0, 1, 1])
+    # Class 0: errors from the top are 0, 0, 1/3, 1/4. Class 1: 1, 1/2, 1/3.
+    plain = bounded_error_thresholds(probs, truth, 0.3, 0.0, 1)
+    assert plain.tolist() == [pytest.approx(0.6), float("inf")]
+    # One deviation more: 1/4 + sqrt(3/16/4) = 0.47.
+    assert bounded_error_thresholds(probs, truth, 0.3, 1.0, 1).tolist() == [pytest.approx(0.8), float("inf")]
+    assert bounded_error_thresholds(probs, truth, 0.3, 1.0, 3).tolist() == [float("inf")] * 2
+
+
+def test_the_error_above_bounded_error_thresholds_is_near_the_bound():
+    """Near, and not at most: the lowest of many thresholds that pass is an optimistic choice."""
+    generator = torch.Generator().manual_seed(0)
+    probs = (torch.randn(40_000, 4, generator=generator) * 2).softmax(1)
+    truth = torch.multinomial(probs, 1, generator=generator)[:, 0]
+    found = bounded_error_thresholds(probs[:4000], truth[:4000], 0.1, 1.0, 10)
+    confidence, label = probs[4000:].max(1)
+    chosen = confidence >= found[label]
+    errors = (label != truth[4000:])[chosen].double().mean()
+    assert 0.08 < errors < 0.115
+    assert chosen.double().mean() > 0.2
+
+
+def test_soft_labels_are_whole_distributions_of_confident_samples():
+    found = select(Soft(tau=0.6))
+    assert rows(found) == [0, 1, 2, 3, 5]
+    torch.testing.assert_close(found.target, PROBS)

@@ -16,7 +16,7 @@ import torch
 
 from pseudobench.execution.environment import set_up
 
-PARTS = ("passes", "sets", "training", "growth", "scale", "safety", "startup")
+PARTS = ("passes", "sets", "training", "growth", "scale", "safety", "startup", "revisions")
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from measuring import Row, cifar, network, normalizer, ratio
 
-from pseudobench.learning.pool import NetworkPool, batches, dropout_on
+from pseudobench.learning.pool import NetworkPool, dropout_on, slices
 
 
 def rows(data_dir: Path) -> list[Row]:
@@ -27,7 +27,7 @@ def rows(data_dir: Path) -> list[Row]:
     @torch.no_grad()
     def ten_full() -> None:
         with dropout_on(made):
-            for batch in batches(made, images, normalize):
+            for batch in map(normalize, slices(made, images)):
                 torch.stack([made(batch) for _ in range(10)])
 
     _, text = ratio(lambda: list(NetworkPool(made, images, normalize).samples(10, 0)), ten_full, times=3)

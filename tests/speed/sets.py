@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from pseudobench import conformal
 from pseudobench.contracts.settings import Recipe
 from pseudobench.learning.augmentation import augmentation
-from pseudobench.learning.pool import NetworkPool, batches
+from pseudobench.learning.pool import NetworkPool, slices
 from pseudobench.learning.training_loop import fit
 from pseudobench.learning.training_set import TrainingSet
 from pseudobench.rounds.round_networks import one_hot
@@ -68,7 +68,7 @@ def predictions(data_dir: Path) -> Iterator[tuple[str, torch.Tensor, torch.Tenso
         features = torch.cat(
             [
                 made.forward_features(batch).mean((2, 3))
-                for batch in batches(made, data.train_images[:20_000], normalize)
+                for batch in map(normalize, slices(made, data.train_images[:20_000]))
             ]
         )
     logits = (features - features.mean(0)) @ torch.randn(features.shape[1], 1000, generator=generator)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pseudobench.analysis.arms import Arm
+from pseudobench.analysis.run_facts import POLICY
 from pseudobench.analysis.verdicts import Verdict
 from pseudobench.contracts.parameters import Value
 
@@ -23,6 +24,7 @@ class Notes:
     revisions: tuple[str, ...]  # of the code, if several
     processors: tuple[str, ...]  # if several
     groups: Mapping[str, Mapping[str, Value]]  # in a pivoted table, settings that all rows of a group have
+    calibrated: Mapping[str, tuple[str, ...]]  # calibration policy to the names of arms
 
 
 def notes_on(arms: Sequence[Arm], verdicts: Sequence[Verdict], groups: Mapping[str, Mapping[str, Value]]) -> Notes:
@@ -44,6 +46,10 @@ def notes_on(arms: Sequence[Arm], verdicts: Sequence[Verdict], groups: Mapping[s
         revisions=_several(run.revision for run in runs),
         processors=_several(run.processor for run in runs),
         groups=groups,
+        calibrated={
+            policy: _unique(arm.name for arm in arms if arm.settings.get(POLICY) == policy)
+            for policy in dict.fromkeys(str(arm.settings[POLICY]) for arm in arms if POLICY in arm.settings)
+        },
     )
 
 

@@ -16,6 +16,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def free_memory() -> int:
+    """Bytes of memory that new processes can have; where Linux does not tell, more than any process takes."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 1 << 60
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable")), 1 << 60)
+
+
 def processor() -> str:
     """The processor's model name, where Linux tells it."""
     try:

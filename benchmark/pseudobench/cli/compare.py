@@ -50,13 +50,13 @@ def command(
     where: tuple[str, ...],
     format_: str,
 ) -> None:
-    """Compare METHODS with the first of them; with one, all others with it.
+    """Compare METHODS with the first of them; a single method is compared with all others.
 
-    Runs are paired by seed, within one dataset, label count, backbone, preset, device and set of test images. What is
-    tested is the mean difference, by flipping the signs of seeds, which needs no normal distribution. P-values are
-    corrected by Westfall and Young's method over all pairs of methods that the records have there, whichever are asked
-    for, so that `bench table` and `bench report` say the same. Below 6 seeds the test cannot reach 5 %, so there is no
-    p-value. A difference is real where both the test and the 95 % interval say so.
+    Runs are paired by seed, within one dataset, label count, backbone, preset, device and set of test images. The mean
+    difference is tested by flipping the signs of seeds, which needs no normal distribution. P-values are corrected by
+    Westfall and Young's method over all pairs of methods in these records, not only the METHODS named, so that `bench
+    table` and `bench report` say the same. Below 6 seeds the test cannot reach 5 %, so there is no p-value. A
+    difference is real where both the test and the 95 % interval say so.
 
     METHOD:KEY=VALUE[:KEY=VALUE] are the runs of a method with certain settings. Without, runs with different
     settings are compared each by themselves.
@@ -70,7 +70,7 @@ def command(
 
     _, registry = installed()
     if metric is not None:
-        pick_columns(registry, [metric])  # a misspelt one is said before anything is read
+        pick_columns(registry, [metric])  # a misspelt name is refused before anything is read
     records = read_records(results, where_from(dataset, labels, where))
     found = compare_records(records, methods, metric, registry, family)
     if format_ in ("csv", "json"):

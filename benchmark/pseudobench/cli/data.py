@@ -48,7 +48,7 @@ def show(registry: Registry, folder: Path) -> None:
             state = (
                 "there" if registry.dataset(entry.name).is_present(folder) else f"`bench data {entry.name}` fetches it"
             )
-        except Exception as error:  # of whatever plugin: the others are shown all the same
+        except Exception as error:  # of any plugin: the other datasets are still shown
             state = one_line(error)
         rows.append([entry.name, state, entry.summary])
     console.show_table(["dataset", "state", "what it is"], rows, title=f"data folder: {folder}")
@@ -68,7 +68,7 @@ def prepare(registry: Registry, name: str, folder: Path) -> None:
 
 
 def _described(shape: tuple[int, ...]) -> str:
-    """Samples of one shape, in words."""
+    """A shape of samples in words."""
     if len(shape) == 1:
         return f"vectors of {shape[0]} number{'s' * (shape[0] > 1)}"
     channels, height, width = shape

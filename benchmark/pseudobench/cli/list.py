@@ -8,7 +8,9 @@ import click
 
 from pseudobench.cli.completing import anything
 from pseudobench.cli.showing import show_json
-from pseudobench.contracts.kinds import KINDS
+from pseudobench.contracts.datasets import MULTI, SINGLE
+from pseudobench.contracts.kinds import KINDS, STAGE_KINDS
+from pseudobench.contracts.methods import Method
 from pseudobench.contracts.parameters import Parameter, parameters, suggest
 from pseudobench.contracts.settings import GROUPS
 from pseudobench.errors import BenchError
@@ -38,6 +40,9 @@ def command(what: str | None, as_json: bool) -> None:
     """
     _, registry = installed()
     kinds = [*(kind.name for kind in KINDS), "presets", "settings"]
+    if what == "methods":
+        _print_methods(registry, as_json)
+        return
     if what is None or what in kinds:
         shown = [what] if what else kinds
         rows = [(kind, name, text, who) for kind in shown for name, text, who in _rows(registry, kind)]
@@ -77,6 +82,30 @@ def _print_rows(rows: list[tuple[str, str, str, str]], kind: str | None, as_json
         by_kind.setdefault(each, []).append(name)
     show_table(["kind", "count", "names"], [[each, str(len(held)), ", ".join(held)] for each, held in by_kind.items()])
     tell("`bench list KIND` describes each of a kind, `bench list NAME` shows the parameters of one.")
+
+
+def _print_methods(registry: Registry, as_json: bool) -> None:
+    """Methods with the tasks that all their stages are made for, and their source."""
+    names = ("name", "description", "tasks", "source", "plugin")
+    rows = [
+        (each.name, each.summary, ", ".join(_tasks(registry, each.component)), each.component.reference, each.plugin)
+        for each in registry.of("methods")
+    ]
+    if as_json:
+        show_json([{"kind": "methods", **dict(zip(names, row, strict=True))} for row in rows])
+        return
+    from pseudobench.output.console import show_table
+
+    show_table(["name", "what it is", "tasks", "source", "plugin"], [list(row) for row in rows])
+
+
+def _tasks(registry: Registry, method: Method) -> list[str]:
+    """The tasks that every stage of a method is made for."""
+    made_for = [
+        getattr(registry.get(STAGE_KINDS[stage].name, name), "tasks", (SINGLE,))
+        for stage, name in method.stages.items()
+    ]
+    return [task for task in (SINGLE, MULTI) if all(task in tasks for tasks in made_for)]
 
 
 def _described(entry: Entry) -> tuple[str, tuple[Parameter, ...], str, list[str]]:

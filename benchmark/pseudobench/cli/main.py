@@ -60,7 +60,7 @@ class Bench(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Click would end the process with the exit code of a run that failed if nobody reads the output any more."""
+        """Exit with the code of a closed pipe: click would exit with 1, the code of a failed run."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -68,7 +68,7 @@ class Bench(click.Group):
             ctx.exit(_PIPE)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without loading ours."""
+        """The list of commands, without importing the modules of our own."""
         self._ask_plugins()
         rows = [(name, text) for name, (_, text) in COMMANDS.items()]
         rows += [(name, command.get_short_help_str(80)) for name, command in sorted(self.commands.items())]
@@ -76,7 +76,7 @@ class Bench(click.Group):
             formatter.write_dl(rows)
 
     def _ask_plugins(self) -> None:
-        """Strangers alone: ours add no command, and `bench --help` need not wait for them."""
+        """Ask third-party plugins for commands. Bundled plugins add none, so `bench --help` need not load them."""
         from pseudobench.registry.plugins import load_plugins
 
         if not getattr(self, "_asked", False):
@@ -99,14 +99,14 @@ def cli() -> None:
     """Benchmark ways of choosing pseudo-labels for semi-supervised learning."""
 
 
-#: Set, an unexpected exception is shown whole.
+#: Environment variable: if set, an unexpected exception is shown with its traceback.
 DEBUG = "PSEUDOBENCH_DEBUG"
 _INTERNAL = 70  # sysexits.h calls it EX_SOFTWARE
-_PIPE = 141  # as shells say of a command whose reader is gone
+_PIPE = 141  # the code of shells for a command whose output was closed
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run ``bench``. Exit codes: 0 all done, 1 some run failed, 2 what was asked for can't be, 70 a mistake of ours."""
+    """Run ``bench``. Exit codes: 0 all done, 1 some run failed, 2 bad input, 70 a defect of pseudobench."""
     _prepare_output()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _prepare_output() -> None:
-    """Streams that are closed lead nowhere; characters that an encoding lacks are written as escapes."""
+    """Replace closed streams by the null device, and write characters that an encoding lacks as escapes."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
@@ -147,13 +147,13 @@ def _exit_code(arguments: list[str]) -> int:
 
 
 def _explained(error: BaseException) -> tuple[int, str]:
-    """The exit code that an error gives, and what to say of it."""
+    """The exit code and the message for an error."""
     match error:
         case click.Abort() | KeyboardInterrupt():
             return 130, "stopped; finished runs are kept, and the same command goes on with the rest"
         case BenchError():
             return 2, str(error)
-        case BrokenPipeError():  # whoever read the output has seen enough
+        case BrokenPipeError():  # the reader has closed the output, as `head` does
             return _PIPE, ""
         case OSError():  # of a file or folder that was named, or of a disk that is full
             return 2, f"{error.filename or 'the output'}: {error.strerror or error}"
@@ -172,7 +172,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _close_output() -> None:
-    """Let standard output lead nowhere if it can't be written to: Python would try again, and complain, at its end."""
+    """Discard standard output if it can't be written to: Python would try again at exit, and complain."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -180,7 +180,7 @@ def _close_output() -> None:
 
 
 def _internal(error: BaseException) -> str:
-    """An exception that nobody expected as one line, with the last line of our own that it passed."""
+    """An unexpected exception in one line, with the innermost line of pseudobench in its traceback."""
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
@@ -196,7 +196,7 @@ def _fail(text: str) -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
-    """Our own warnings as a line; those of libraries stay out of the user's way."""
+    """Print a warning of pseudobench as one line; warnings of libraries are hidden."""
     from pseudobench.output.console import warn
 
     if issubclass(category, BenchWarning):

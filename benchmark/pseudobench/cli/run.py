@@ -14,7 +14,7 @@ from pseudobench.cli.showing import show_frame
 from pseudobench.contracts.parameters import checked, parameters
 from pseudobench.contracts.protocols import Executor
 from pseudobench.errors import BenchError
-from pseudobench.execution.processes import Processes, warm_up
+from pseudobench.execution.processes import Processes, automatic_jobs, warm_up
 from pseudobench.experiments.parsing import check_jobs, experiment_from, name_plugins, parse_settings, read_file
 from pseudobench.experiments.presets import PRESETS
 from pseudobench.files.fetching import reporting
@@ -47,17 +47,17 @@ _GROUPED = {"file", *(name for names in _GROUPS.values() for name in names)}
 
 
 class Command(click.Command):
-    """Has the parameters of every executor as options, besides its own."""
+    """A command whose options include the parameters of every executor."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Plugins named in an experiment file come first: they may bring executors, which bring options."""
+        """Load the plugins named in an experiment file first: their executors may add options."""
         for word in args:
             if word.endswith(".toml") and Path(word).is_file():
                 name_plugins(Path(word))
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Ours, then those of executors, then help."""
+        """The command's own options, then the executors', then --help."""
         own = super().get_params(ctx)
         return [*own[:-1], *executor_options(installed()[1]), *own[-1:]]
 
@@ -83,7 +83,7 @@ def executor_options(registry: Registry) -> list[click.Parameter]:
 
 
 def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -> Executor | None:
-    """The executor called ``name`` with the options that are its own, which are taken out of ``flags``."""
+    """The executor called ``name``, made with its options, which are removed from ``flags``."""
     found = None
     for entry in registry.of("executors"):
         options = {
@@ -97,7 +97,7 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
             option = f"--{entry.name}-{next(iter(given))}".replace("_", "-")
             raise BenchError(f"{option} is for --executor {entry.name}")
     if name is not None and found is None:
-        registry.get("executors", name)  # says what there is
+        registry.get("executors", name)  # raises, and lists the executors
     return found
 
 
@@ -142,7 +142,7 @@ def pick_executor(registry: Registry, name: str | None, flags: dict[str, Any]) -
     "--cache/--no-cache", default=True, help="Reuse what was trained before; the results are the same. [cache]"
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, ...")
-@click.option("--jobs", type=int, help="Runs at a time, each in a process of its own. [1, or as the executor likes]")
+@click.option("--jobs", default="auto", show_default=True, help="Runs at a time, each in a process; auto: all cores.")
 @click.option(
     "--executor",
     shell_complete=names_of("executors"),
@@ -163,7 +163,7 @@ def command(
     data_dir: str | None,
     cache_dir: str | None,
     cache: bool,
-    jobs: int | None,
+    jobs: str,
     executor: str | None,
     in_process: bool,
     timeout: float | None,
@@ -180,9 +180,9 @@ def command(
     A composition that names no estimator or labeler takes the default one; with sets it takes the scaling of its set
     predictor, unless it names another.
 
-    What is said here wins over FILE, an experiment in TOML with the same keys, a table [set] of parameters, and tables
-    [[arms]] for experiments of several parts, each with keys of its own. A run whose record is finished is not run
-    again. Every run writes its record after each round.
+    Options win over FILE, an experiment in TOML with the same keys, a table [set] of parameters, and tables [[arms]]
+    for experiments of several parts, each with keys of its own. A run whose record is finished is not run again. Every
+    run writes its record after each round.
     """
     from pseudobench.output import console, progress
 
@@ -192,13 +192,12 @@ def command(
     experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
     specs = experiment.specs(registry)
 
-    if in_process and (jobs or executor or timeout):
+    if in_process and (jobs != "auto" or executor or timeout):
         raise BenchError("--in-process goes with none of --jobs, --executor and --timeout: runs have no other process")
     if timeout is not None and executor not in (None, Processes.name):
         raise BenchError(f"--timeout is for runs in processes of this machine, not for --executor {executor}")
-    jobs = None if in_process else check_jobs(jobs)
     if where is None and not in_process:
-        where, jobs = Processes(), jobs or 1
+        where = Processes()
     if isinstance(where, Processes) and not dry_run:
         warm_up(specs)
     with console.working("loading torch and timm"):
@@ -212,7 +211,7 @@ def command(
         cache=cache,
         device=device,
         force=force,
-        jobs=jobs,
+        jobs=check_jobs(jobs),
         timeout=timeout,
         keep=keep,
     )
@@ -234,5 +233,5 @@ def command(
         from pseudobench.cli.table import show_summary
 
         show_summary(runs, registry)
-        show_verdict(runs, registry, config.results, config.jobs or 1)
+        show_verdict(runs, registry, config.results, config.jobs or automatic_jobs(specs, device))
     return int(not all(run.done for run in runs))

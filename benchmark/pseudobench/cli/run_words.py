@@ -20,12 +20,13 @@ def show_forecast(specs: Sequence[RunSpec], config: RunnerConfig) -> None:
     """Print which runs there are, which are done, and about what the others take."""
     from pseudobench.cli.status import show_states
     from pseudobench.execution.forecast import forecast
+    from pseudobench.execution.processes import automatic_jobs
     from pseudobench.execution.status import states
     from pseudobench.output import console
     from pseudobench.storage.cache import Cache
     from pseudobench.storage.records import Store
 
-    store, jobs = Store(config.results), config.jobs or 1
+    store, jobs = Store(config.results), config.jobs or automatic_jobs(specs, config.device)
     cache = None if config.cache is None else Cache(config.cache)
     cost = forecast(specs, store, cache, force=config.force, jobs=jobs)
     show_states(states(store, specs), config.results)

@@ -1,4 +1,4 @@
-"""What commands that show results share: options that pick records, and grids in the format asked for."""
+"""Shared by commands that show results: options that filter records, and output in the requested format."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def format_option(*formats: str) -> Callable[[Callable[..., Any]], Callable[...,
 
 
 def where_from(dataset: str | None, labels: str | None, where: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The filters that the options ask for."""
+    """The filters of the options, key to allowed values."""
     from pseudobench.analysis.filtering import parse_where
 
     wanted = parse_where(where)
@@ -74,7 +74,7 @@ def where_from(dataset: str | None, labels: str | None, where: Sequence[str]) ->
 
 
 def read_records(folders: Sequence[str], where: Mapping[str, Sequence[str]]) -> Iterator[Record]:
-    """The records below the folders that are wanted."""
+    """The records below ``folders`` that pass the filters ``where``."""
     from pseudobench.analysis.filtering import matching
     from pseudobench.storage.records import Store, records_of
 
@@ -82,7 +82,7 @@ def read_records(folders: Sequence[str], where: Mapping[str, Sequence[str]]) -> 
 
 
 def show_json(value: Any) -> None:
-    """Print plain values as JSON without control characters, the last of ASCII included."""
+    """Print plain values as JSON without control characters, DEL (0x7f) included."""
     click.echo(json.dumps(value, indent=1).replace("\x7f", "\\u007f"))
 
 

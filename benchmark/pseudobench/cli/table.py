@@ -118,7 +118,7 @@ def show_summary(
     caption: str | None = None,
     label: str | None = None,
 ) -> None:
-    """Print the summary, beside it what of ``published`` belongs there, and why runs failed if any did."""
+    """Print the summary, the ``published`` numbers of the same datasets, and the reasons of failed runs."""
     from pseudobench.analysis import tables
     from pseudobench.analysis.arms import arms_of
     from pseudobench.analysis.published import beside

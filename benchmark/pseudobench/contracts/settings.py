@@ -37,6 +37,34 @@ class Recipe:
     momentum: float = param(0.9, "momentum", low=0, high=1)
     weight_decay: float = param(5e-4, "weight decay, on weights but not on biases and norms", low=0)
     cosine: float = param(0.4375, "share of a cosine's half period that the rate falls along", low=0, high=0.5)
+    warmup: float = param(
+        0.0, "share of the steps in which the rate rises from zero, before it falls", low=0, high=0.9, added=True
+    )
+    decay: str = param(
+        "cosine", "how the rate falls: along a cosine, or linear to zero", choices=("cosine", "linear"), added=True
+    )
+    smoothing: float = param(
+        0.0,
+        "share of each positive label that is spread over all classes (label smoothing, single-label)",
+        low=0,
+        high=0.9,
+        added=True,
+    )
+    batches: str = param(
+        "mixed",
+        "mixed: all samples alike; ups: a fixed ratio of positives to negatives, as UPS; half: half of each batch "
+        "labeled; beside: a labeled batch beside one of pseudo-labels, at twice the cost",
+        choices=("mixed", "ups", "half", "beside"),
+        added=True,
+    )
+    mirror: bool = param(
+        False,
+        "predict by the mean of the logits of an image and of its mirror image, where a mirrored image keeps its class",
+        added=True,
+    )
+    halve_below: int = param(
+        0, "with fewer labels than this the first round's batches are half as large (UPS: 4000)", low=0, added=True
+    )
     dropout: float = param(0.3, "drop rate of the backbone; MC-dropout draws with it too", low=0, high=0.95)
     augment: str = param(
         "weak",
@@ -45,7 +73,7 @@ class Recipe:
     )
     threads: int | None = param(
         None,
-        "threads of torch on the CPU; none: all cores, and the last bits then depend on their number",
+        "threads of torch on the CPU; none: all cores, or a job's share of them; last bits depend on their number",
         low=1,
         high=1024,
     )

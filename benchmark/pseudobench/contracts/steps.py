@@ -21,9 +21,11 @@ class Step:
     ``inputs [B, ...]`` are the network's inputs, augmented by the recipe; ``positive`` and ``negative bool [B, C]``,
     ``weight float [B]`` and ``target float [B, C]`` are as in a `Selection`; a labeled sample has its true class as
     positive, weight 1 and a hard target. ``views`` are the inputs ``[U, ...]`` of the same U samples of the pool, one
-    entry for each that the objective names; ``pool int64 [U]`` says which samples they are, counted from 0.
+    entry for each that the objective names; ``pool int64 [U]`` says which samples they are, counted from 0;
+    samples held out for calibration are seen too, without labels, and counted after the pool.
 
-    ``progress`` is the share of the training that is done, in [0, 1). ``generator`` (on the CPU) is for random draws;
+    ``progress`` is the share of the training that is done, in [0, 1); ``smoothing`` the recipe's label smoothing, which
+    `pseudobench.maths.losses.loss_of` applies. ``generator`` (on the CPU) is for random draws;
     dropout has a stream of its own.
     """
 
@@ -37,6 +39,7 @@ class Step:
     pool: Tensor | None = None
     progress: float = 0.0
     task: str = SINGLE
+    smoothing: float = 0.0
 
 
 class Objective(Component, Protocol):

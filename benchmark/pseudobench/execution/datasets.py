@@ -1,4 +1,4 @@
-"""What runs need before the first of them starts: their datasets, and a backbone that can take them."""
+"""Loading the datasets of runs, and checking label budgets and networks before the first run starts."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class DatasetLoader:
 
 
 def read_dataset(registry: Registry, name: str, folder: Path) -> Dataset:
-    """A dataset by name, fetched first if need be; whatever goes wrong is one line that names its plugin."""
+    """A dataset by name, fetched first if need be; any error becomes one line that names its plugin."""
     source, owner = registry.dataset(name), registry.owner("datasets", name.partition(":")[0])
     try:
         data = source.load(folder)

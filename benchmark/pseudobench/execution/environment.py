@@ -61,7 +61,7 @@ def set_up(device: torch.device, threads: int | None) -> None:
 
 @contextmanager
 def restored() -> Iterator[None]:
-    """Give this process back as it was: torch's threads and its choice of algorithms, for notebooks."""
+    """Restore torch's threads and choice of algorithms at the end: a notebook goes on unchanged."""
     import torch
 
     deterministic: Any = torch.utils.deterministic

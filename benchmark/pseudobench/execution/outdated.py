@@ -31,7 +31,7 @@ def _readable(run_id: str) -> str:
 
 
 def _specs(store: Store, run_ids: Iterable[str]) -> Iterable[RunSpec]:
-    """The specs of finished records; what can't be read is no reason."""
+    """The specs of finished records; unreadable records are skipped."""
     for run_id in run_ids:
         try:
             record = store.load(run_id)

@@ -12,11 +12,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pseudobench.base.machine import cores
+from pseudobench.base.machine import cores, free_memory
 from pseudobench.contracts.executing import Batch, Ended, Setup
 from pseudobench.contracts.hookspecs import hookimpl
 from pseudobench.contracts.run_spec import RunSpec
+from pseudobench.contracts.settings import Recipe
 from pseudobench.errors import Abandoned
+from pseudobench.execution.environment import pick_device
 from pseudobench.execution.workers import attempt, warnings_sent
 from pseudobench.registry.components import installed
 
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
 
 #: Seconds until a run has begun in its process, before its own time counts.
 _STARTING = 120.0
+#: Bytes that a run with a small network and a dataset such as CIFAR takes, features included.
+_MEMORY = 2 << 30
 
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes on this machine, each with its share of the cores; --jobs says how many."""
+    """Processes on this machine, each with its share of the cores; --jobs says how many, or all cores decide."""
 
     name: ClassVar[str] = "processes"
 
@@ -38,8 +42,9 @@ class Processes:
         """One long-lived process per job: importing torch anew would cost more than a small run."""
         from multiprocessing.connection import wait
 
-        jobs = min(batch.jobs or cores(), len(batch.specs))
-        setup = batch.setup.with_threads(cores() // (batch.jobs or cores()))
+        allowed = batch.jobs or automatic_jobs(batch.specs, batch.setup.config.device)
+        jobs = min(allowed, len(batch.specs))
+        setup = batch.setup.with_threads(cores() // allowed)
         waiting = deque(batch.specs)
         warm_up(batch.specs)
         workers = [Worker(setup) for _ in range(jobs)]
@@ -68,10 +73,22 @@ def bench_executors() -> list[type[Processes]]:
     return [Processes]
 
 
-def warm_up(specs: Iterable[RunSpec]) -> None:
-    """Start the process that workers are copied from, so that it imports torch while this one does too.
+def automatic_jobs(specs: Iterable[RunSpec], device: str) -> int:
+    """The number of runs at a time that keeps this machine busy: ``--jobs auto``.
 
-    It imports what the first run would: the runner, and the modules of the backbones that plugins supply.
+    On the CPU each core gets a run if runs take one thread each, and memory is enough; a run that takes all cores, or
+    the device, has it for itself.
+    """
+    if pick_device(device).type != "cpu":
+        return 1
+    threads = max((spec.group(Recipe).threads or cores() for spec in specs), default=1)
+    return max(min(cores() // threads, free_memory() // _MEMORY), 1)
+
+
+def warm_up(specs: Iterable[RunSpec]) -> None:
+    """Start the process that workers are forked from; it imports torch while this process does.
+
+    It imports the modules that the first run needs: the runner, and the modules of the backbones of plugins.
     """
     context = _context()
     if context.get_start_method() == "forkserver":
@@ -81,13 +98,13 @@ def warm_up(specs: Iterable[RunSpec]) -> None:
         backbones = installed()[1].of("backbones")
         modules = dict.fromkeys(entry.component.module for entry in backbones if entry.name in wanted)
         context.set_forkserver_preload(["pseudobench.execution.runner", *modules])
-        with _ignoring_interrupts():  # Ctrl-C is for this process; that one would print a traceback
+        with _ignoring_interrupts():  # Ctrl-C is for this process; the other would print a traceback
             forkserver.ensure_running()
 
 
 @contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
-    """Processes started inside do not hear Ctrl-C. Only a main thread can choose that."""
+    """Processes started in this context ignore Ctrl-C. Only the main thread can arrange this."""
     try:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     except ValueError:
@@ -100,7 +117,7 @@ def _ignoring_interrupts() -> Iterator[None]:
 
 
 def _patience(workers: Iterable[Worker]) -> float | None:
-    """Seconds until the first of the workers has used up its time; None if none can."""
+    """Seconds until the first deadline of the workers; None without deadlines."""
     ends = [worker.deadline for worker in workers if worker.deadline is not None]
     return max(min(ends) - time.monotonic(), 0.0) if ends else None
 
@@ -113,7 +130,7 @@ def _context() -> Any:
 
 
 class Worker:
-    """A process, and the run that it is at."""
+    """A process and its current run."""
 
     def __init__(self, setup: Setup) -> None:
         context = _context()
@@ -133,19 +150,19 @@ class Worker:
             self.connection.send(spec)
 
     def _allow(self, more: float = 0.0) -> None:
-        """Give its run the time that it may take, and ``more``."""
+        """Set the deadline of its run: --timeout from now, plus ``more`` seconds."""
         self.deadline = None if self._timeout is None else time.monotonic() + self._timeout + more
 
     def expire(self) -> Iterator[Ended]:
-        """End the process if its run has used up its time; yields that run."""
+        """End the process if the deadline of its run has passed; yields that run."""
         if self.spec is not None and self.deadline is not None and time.monotonic() >= self.deadline:
             spec, self.spec = self.spec, None
             self.process.kill()
-            self.process.join()  # dead before anybody asks whether it lives
+            self.process.join()  # so that is_alive() is false from here on
             yield spec, f"it took longer than the {self._timeout:g} s of --timeout"
 
     def hear(self, batch: Batch) -> Iterator[Ended]:
-        """Take one message of the process, or its end; yields the run if that ended it."""
+        """Handle one message of the process, or its death; yields the run if it has ended."""
         spec = self.spec
         assert spec is not None
         try:
@@ -162,14 +179,14 @@ class Worker:
             batch.hear((what, *details))
 
     def stop(self) -> None:
-        """End it, whatever it is at."""
+        """End the process, even in the middle of a run."""
         self.process.kill()
         self.process.join()
         self.connection.close()
 
 
 def work(connection: Connection, setup: Setup) -> None:
-    """What a process does: run what it is sent, one after another, until nothing more comes."""
+    """The main function of a worker process: do each run that it receives, until it receives None."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # standard output is the command's: a plugin may print
     with suppress(Abandoned, EOFError, OSError), warnings_sent(connection.send):

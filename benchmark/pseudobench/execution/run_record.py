@@ -50,7 +50,7 @@ def new_record(spec: RunSpec, data: Dataset, split: Split, device: torch.device,
 
 
 def describe_error(error: BaseException) -> dict[str, str]:
-    """What went wrong and where (the last calls), without paths of this machine."""
+    """The message of an error and its place (the last calls), without paths of this machine."""
     frames = traceback.extract_tb((error.__cause__ or error).__traceback__)[-3:]
     where = " > ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
     return {"message": one_line(error), "where": where}

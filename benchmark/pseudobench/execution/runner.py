@@ -48,7 +48,7 @@ class Runner:
 
     @cached_property
     def cache(self) -> Cache | None:
-        """Computations kept for later; None: nothing is."""
+        """The cache; None if nothing is kept."""
         return None if self.config.cache is None else Cache(self.config.cache, self.config.checkpoint_seconds)
 
     @cached_property
@@ -96,7 +96,7 @@ class Runner:
         return records
 
     def _run(self, spec: RunSpec, data: Dataset, device: torch.device, *, waited: bool) -> dict[str, Any]:
-        """A run's record: another process's, finished while this one looked elsewhere, or by running now."""
+        """A run's record: read, if another process has finished the run meanwhile, else made by running now."""
         stored = None if self.config.force and not waited else self.store.load(spec.run_id)
         if stored is not None and stored["status"] == "done":
             self.listener.run_finished(spec, stored)
@@ -119,7 +119,7 @@ class Runner:
     def _elsewhere(
         self, executor: Executor, specs: Sequence[RunSpec], datasets: Mapping[str, Dataset], device: torch.device
     ) -> dict[str, dict[str, Any]]:
-        """Wherever the executor takes them. Records come back through the store."""
+        """Hand the runs to the executor; their records are read from the store."""
         records: dict[str, dict[str, Any]] = {}
         setup = WorkerSetup.of(self.config)
         batch = Batch(in_waves(specs), setup, self.config.jobs, self.listener, self.store.folder)

@@ -50,7 +50,7 @@ class SingleRun:
     keeps_logits: bool
 
     def execute(self) -> dict[str, Any]:
-        """Do it; the final record. Whatever a plugin raises is a failed run; an interrupted one can be resumed."""
+        """Do the run; returns its final record. An exception of a plugin makes a failed run."""
         spec = self.spec
         self._tell("run_started")
         self.plugins.notify("bench_run_started", spec=spec)
@@ -90,14 +90,14 @@ class SingleRun:
         kept = {} if finished.outputs is None else self._keep_outputs(finished.outputs, recorder)
         self.store.save({**record, **kept, "rounds": [*record["rounds"], finished.record]})
         record |= kept
-        record["rounds"].append(finished.record)  # after it was written: what can't be written is not kept
+        record["rounds"].append(finished.record)  # only after writing: a round that can't be written is not kept
         if bookmark is not None:
             bookmark.keep(record, finished)
         self._tell("round_finished", finished.record)
         self.plugins.notify("bench_round_finished", spec=self.spec, round=finished.record)
 
     def _keep_outputs(self, outputs: Outputs, recorder: Recorder) -> dict[str, Any]:
-        """Write the network's answers beside the record; the parts of the record that say where, and their scores."""
+        """Write the predictions beside the record; returns the entries of the record with their files and scores."""
         found, folder, name = recorder.predictions(outputs.test), self.store.folder, self.spec.run_id
         kept: dict[str, Any] = {
             "predictions": save_predictions(folder, name, found),
@@ -108,7 +108,7 @@ class SingleRun:
         return kept
 
     def _tell(self, event: str, *details: Any) -> None:
-        """Tell whoever shows the progress. It is no part of the run: if it fails, the run goes on."""
+        """Tell the listener, which shows progress. If it fails, the run goes on."""
         try:
             getattr(self.listener, event)(self.spec, *details)
         except Exception as error:

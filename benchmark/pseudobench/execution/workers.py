@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """What another process needs to make a runner like ours: its configuration, and our environment variables.
+    """Everything another process needs to make the same runner: configuration, and our environment variables.
 
     Plugins and registry are not sent: each process loads them itself. ``variables`` name plugin files, and configure
     plugins.
@@ -47,11 +47,11 @@ class WorkerSetup:
         return cls(alone, tuple(ours))
 
     def with_threads(self, threads: int) -> WorkerSetup:
-        """The same with so many threads for a run whose recipe names no number."""
+        """The same setup, with ``threads`` threads for runs whose recipe names no number."""
         return replace(self, config=replace(self.config, threads=self.config.threads or max(threads, 1)))
 
     def runner(self, send: Callable[[Message], None]) -> Runner:
-        """A runner in this process, which sends what its listener hears."""
+        """A runner in this process that sends its events with ``send``."""
         from pseudobench.execution.runner import Runner
 
         os.environ.update(self.variables)
@@ -64,9 +64,9 @@ def _absolute(path: Path) -> Path:
 
 
 class Forwarding(Listener):
-    """Sends what it hears, but for the end of a run: the executor says that.
+    """Sends the events of a run, except its end, which the executor reports.
 
-    Where nobody listens any more the run is abandoned, so that it can be resumed.
+    If nobody receives them any more, the run is abandoned, and can be resumed.
     """
 
     def __init__(self, send: Callable[[Message], None]) -> None:
@@ -93,7 +93,7 @@ class Forwarding(Listener):
 
 @contextmanager
 def warnings_sent(send: Callable[[Message], None]) -> Iterator[None]:
-    """Send our own warnings, and no others."""
+    """Send warnings of pseudobench; hide those of libraries."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", BenchWarning)
@@ -102,7 +102,7 @@ def warnings_sent(send: Callable[[Message], None]) -> Iterator[None]:
 
 
 def attempt(runner: AnyRunner, spec: RunSpec) -> str | None:
-    """Do one run, in whatever process this is: None if it left a record, else why not."""
+    """Do one run in this process: None if it left a record, else the reason why not."""
     try:
         runner.run([spec])
     except (KeyboardInterrupt, Abandoned):

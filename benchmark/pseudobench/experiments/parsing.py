@@ -201,8 +201,14 @@ def _flatten(settings: Mapping[str, Any]) -> dict[str, Value]:
     return flat
 
 
-def check_jobs(jobs: int | None) -> int | None:
-    """The number of runs at a time, if it is one."""
-    if jobs is not None and jobs < 1:
+def check_jobs(jobs: int | str | None) -> int | None:
+    """The number of runs at a time; None (``auto``): as many as the executor likes."""
+    if jobs is None or jobs == "auto":
+        return None
+    try:
+        count = int(jobs)
+    except ValueError:
+        raise BenchError(f"--jobs {jobs}: a number, or auto") from None
+    if count < 1:
         raise BenchError(f"--jobs {jobs}: at least 1")
-    return jobs
+    return count

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pseudobench.base.hashing import key_of
+from pseudobench.base.threads import side_by_side
 from pseudobench.learning.identity import learning_identity
 from pseudobench.learning.networks import input_moments, make_network, network_spec
-from pseudobench.learning.pool import Normalizer, batches
+from pseudobench.learning.pool import Normalizer, slices
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -47,7 +48,7 @@ def with_features(
         "network": made.identity,
         "moments": moments,
         "pixels": [data.train.digest, data.test.digest],
-        **learning_identity(registry, made.backbone, device),
+        **learning_identity(registry, made.backbone, device, threads=1),
     }
     key = f"{made.backbone}-{key_of(identity)}"
     with nullcontext() if cache is None else cache.lock("features", key):
@@ -73,15 +74,21 @@ def _read(kept: Kept) -> tuple[Tensor, Tensor, float]:
     return kept.tensors["train"], kept.tensors["test"], float(kept.note["seconds"])
 
 
-@torch.no_grad()
 def _compute(network: nn.Module, images: Tensor, normalize: Normalizer, on_done: Callable[[int], None]) -> Tensor:
-    """What the last layer is given for each image, ``float32 [N, F]``."""
+    """What the last layer is given for each image, ``float32 [N, F]``; the same for any number of cores."""
     timm_model: Any = network
-    parts = []
+
+    @torch.no_grad()
+    def features(batch: Tensor) -> Tensor:
+        maps = timm_model.forward_features(normalize(batch))
+        given: Tensor = timm_model.forward_head(maps, pre_logits=True).float().flatten(1)
+        return given.cpu()
+
+    parts: list[Tensor] = []
     done = 0
-    for batch in batches(network, images, normalize):
-        features = timm_model.forward_head(timm_model.forward_features(batch), pre_logits=True)
-        parts.append(features.float().flatten(1).cpu())
-        done += len(batch)
+    each = side_by_side if normalize.device.type == "cpu" else map
+    for part in each(features, slices(network, images)):
+        parts.append(part)
+        done += len(part)
         on_done(done)
     return torch.cat(parts)

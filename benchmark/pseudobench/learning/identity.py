@@ -16,13 +16,16 @@ from pseudobench.registry.components import Registry
 _PACKAGES = tuple(Path(package.__path__[0]) for package in (learning, maths, base))
 
 
-def learning_identity(registry: Registry, backbone: str, device: torch.device) -> dict[str, Any]:
+def learning_identity(
+    registry: Registry, backbone: str, device: torch.device, threads: int | None = None
+) -> dict[str, Any]:
     """The code of the harness and of a plugin's backbone, versions of the libraries that compute, and the device.
 
-    On the CPU the last bits also depend on its model and on the number of threads.
+    On the CPU the last bits also depend on its model and on the number of threads (None: torch's present one).
     """
     own = [code_of_module(entry.component.module) for entry in registry.of("backbones") if entry.name == backbone]
-    kind = [torch.cuda.get_device_name(device)] if device.type == "cuda" else [processor(), torch.get_num_threads()]
+    used = threads or torch.get_num_threads()
+    kind = [torch.cuda.get_device_name(device)] if device.type == "cuda" else [processor(), used]
     return {
         "code": [code_of_packages(_PACKAGES), *own],
         "versions": {name: version_of(name) for name in ("torch", "torchvision", "timm", "numpy")},

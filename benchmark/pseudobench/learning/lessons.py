@@ -14,12 +14,13 @@ from pseudobench.contracts.steps import Objective, Step
 from pseudobench.contracts.values import Context
 from pseudobench.errors import PluginError
 from pseudobench.learning.augmentation import view
-from pseudobench.learning.training_set import Stream, TrainingSet
+from pseudobench.learning.training_set import Part, Stream, TrainingSet
 from pseudobench.registry.builtin_objectives import PseudoLabeling
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from pseudobench.contracts.settings import Recipe
     from pseudobench.learning.pool import Normalizer
 
 
@@ -53,7 +54,8 @@ DEFAULT = Lesson()
 class LessonInProgress:
     """The losses of a training's steps, and everything that they depend on besides the network."""
 
-    def __init__(self, lesson: Lesson, data: TrainingSet, normalize: Normalizer, *, batch_size: int, seed: int) -> None:
+    def __init__(self, lesson: Lesson, data: TrainingSet, normalize: Normalizer, *, recipe: Recipe, seed: int) -> None:
+        self._smoothing = recipe.smoothing
         self._lesson, self._device, self._task = lesson, normalize.device, data.task
         self._known = tuple(
             None if part is None else part.to(self._device)
@@ -63,7 +65,7 @@ class LessonInProgress:
         self._pool = None
         if lesson.views:
             ratio = float(getattr(lesson.objective, "ratio", 1))
-            self._pool = PoolViews(lesson, data, normalize, max(round(ratio * batch_size), 1), seed)
+            self._pool = PoolViews(lesson, data, normalize, max(round(ratio * recipe.batch_size), 1), seed)
         start: Any = getattr(lesson.objective, "start", None)
         self._state: dict[str, Tensor] = {}
         if start is not None:
@@ -78,7 +80,8 @@ class LessonInProgress:
         assert positive is not None
         assert negative is not None
         chosen, views = next(self._pool) if self._pool else (None, ())
-        step = Step(inputs, positive, negative, self._generator, weight, target, views, chosen, progress, self._task)
+        known = (inputs, positive, negative, self._generator, weight, target)
+        step = Step(*known, views, chosen, progress, self._task, self._smoothing)
         with self._lesson.blame():
             loss = self._lesson.objective.loss(step, forward, self._state)
             if not isinstance(loss, torch.Tensor) or loss.ndim or not loss.requires_grad:
@@ -121,7 +124,7 @@ class PoolViews:
         self._ways = [view(name, lesson.flip, vectors=vectors) for name in lesson.views]
         self._images, self._rows, self._normalize = data.images, data.pool, normalize
         self._draws = torch.Generator().manual_seed(derive_seed(seed, "views"))
-        self._stream = Stream(torch.ones(len(data.pool), dtype=torch.bool), count, self._draws)
+        self._stream = Stream([Part(count, torch.arange(len(data.pool)))], self._draws)
 
     def __next__(self) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Which samples of the pool, ``int64 [U]``, and their views ``[U, ...]``."""
@@ -132,11 +135,11 @@ class PoolViews:
 
     def state(self) -> dict[str, Tensor]:
         """What the batches to come depend on."""
-        return {"pool-stream": self._stream.waiting, "pool-draws": self._draws.get_state()}
+        return {**self._stream.state("pool-stream"), "pool-draws": self._draws.get_state()}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Go back to a state."""
-        self._stream.waiting = state["pool-stream"]
+        self._stream.restore("pool-stream", state)
         self._draws.set_state(state["pool-draws"])
 
 

@@ -1,4 +1,4 @@
-"""Two wrappers around backbones: one that upsamples its images, and a head on its features."""
+"""Wrappers around backbones: upsampled images, predictions that mirrored images share, a head on features."""
 
 from __future__ import annotations
 
@@ -42,6 +42,36 @@ def _bicubic(old: int, new: int) -> Tensor:
     """The matrix ``[new, old]`` that resizes a line of ``old`` pixels to ``new``."""
     lines = functional.interpolate(torch.eye(old)[None, None], (new, old), mode="bicubic", align_corners=False)
     return lines[0, 0]
+
+
+class Mirrored(nn.Module):
+    """A network that predicts by the mean of the logits of an image and of its mirror image; called like a timm model.
+
+    Features and feature maps of both stand one behind the other, ``[2 B, ...]``, until the head takes their mean.
+    """
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward_features(self, x: Tensor) -> Tensor:
+        """``[B, channels, H, W]`` to the backbone's feature maps ``[2 B, ...]``."""
+        maps: Tensor = self.network.forward_features(torch.cat([x, x.flip(3)]))
+        return maps
+
+    def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:
+        """Feature maps ``[2 B, ...]`` to logits ``[B, C]``, or with ``pre_logits`` to ``[B, F]``."""
+        outputs: Tensor = self.network.forward_head(x, pre_logits=pre_logits)
+        return _mean_of_halves(outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Images ``[B, channels, H, W]`` to logits ``[B, C]``."""
+        return _mean_of_halves(self.network(torch.cat([x, x.flip(3)])))
+
+
+def _mean_of_halves(both: Tensor) -> Tensor:
+    first, second = both.chunk(2)
+    return (first + second) / 2
 
 
 class Head(nn.Module):

@@ -14,7 +14,7 @@ from pseudobench.base.seeds import Stream, seeded
 from pseudobench.errors import RunError
 from pseudobench.learning.augmentation import Augmentation
 from pseudobench.learning.dropout import FastDropout
-from pseudobench.learning.modules import Resized
+from pseudobench.learning.modules import Mirrored, Resized
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -59,9 +59,16 @@ class NetworkPool:
     """
 
     def __init__(
-        self, network: nn.Module, images: Tensor, normalize: Normalizer, *, augment: Augmentation | None = None
+        self,
+        network: nn.Module,
+        images: Tensor,
+        normalize: Normalizer,
+        *,
+        augment: Augmentation | None = None,
+        mirror: bool = False,
     ) -> None:
-        self._network = network.eval()
+        self._network = (Mirrored(network) if mirror else network).eval()
+        self._mirror = mirror
         self._images = images
         self._normalize = normalize
         self._augment = augment
@@ -84,7 +91,8 @@ class NetworkPool:
         """The same with further members of an ensemble."""
         view = copy.copy(self)
         view._others = tuple(
-            NetworkPool(network, self._images, self._normalize, augment=self._augment) for network in networks
+            NetworkPool(network, self._images, self._normalize, augment=self._augment, mirror=self._mirror)
+            for network in networks
         )
         return view
 
@@ -163,17 +171,13 @@ class NetworkPool:
         return lambda x: x, network
 
     def _batches(self) -> Iterator[Tensor]:
-        return batches(self._network, self._images, self._normalize)
-
-
-def batches(network: nn.Module, images: Tensor, normalize: Normalizer) -> Iterator[Tensor]:
-    """Images as the network's inputs, batch by batch."""
-    return map(normalize, slices(network, images))
+        """Images as the network's inputs, batch by batch."""
+        return map(self._normalize, slices(self._network, self._images))
 
 
 def slices(network: nn.Module, images: Tensor) -> Iterator[Tensor]:
     """Images batch by batch; few at once if the network enlarges them, for the CPU's caches."""
-    length = BATCH // 8 if isinstance(network, Resized) else BATCH
+    length = BATCH // 8 if any(isinstance(module, Resized) for module in network.modules()) else BATCH
     for start in range(0, max(len(images), 1), length):  # of no images one empty batch: results have their shape
         yield images[start : start + length]
 

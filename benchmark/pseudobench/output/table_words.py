@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from pseudobench.analysis.table_notes import Notes
     from pseudobench.analysis.tables import Table
 
+#: What a calibration policy means to a reader.
+_CALIBRATED = {
+    "train": "the data that networks are trained on, as printed in the paper, so that no coverage is promised",
+    "held-out": "labels held out",
+    "cross": "all labels by cross-fitting",
+}
 _REVISION = 8  # characters of a revision that are shown
 
 
@@ -74,6 +80,9 @@ def _of_marks(notes: Notes, best: str) -> list[str]:
 
 def _of_runs(notes: Notes) -> list[str]:
     said = []
+    if notes.calibrated:
+        parts = (f"{_CALIBRATED.get(policy, policy)}: {', '.join(names)}" for policy, names in notes.calibrated.items())
+        said.append(f"Calibrated on {'; on '.join(parts)}")
     if notes.usual:
         alike: dict[str, list[str]] = {}
         for method, settings in notes.usual.items():

@@ -66,7 +66,7 @@ def _least_covered(record: Record) -> float | None:
     return min((share for share in found if share is not None), default=None)
 
 
-#: The largest set sizes of the groups that coverage is compared over (those of the RAPS paper).
+#: The largest set size of each group that coverage is compared over, as in the RAPS paper.
 _SIZES = (1, 3, 10, 100)
 
 

@@ -14,7 +14,7 @@ from pseudobench.errors import PluginError
 
 
 def kind_of(component: Any) -> Kind:
-    """The kind of a component: by the type of a value, or by the method that makes a class one."""
+    """The kind of a component: of a value by its type, of a class by the method that it has."""
     for kind in KINDS:
         if kind.value is not None and isinstance(component, kind.value):
             return kind
@@ -28,7 +28,7 @@ def kind_of(component: Any) -> Kind:
 
 
 def check_component(kind: Kind, component: Any) -> None:
-    """Raise unless a component is what its kind must be."""
+    """Raise unless a component keeps the rules of its kind."""
     name = getattr(component, "name", None)
     if not isinstance(name, str) or not name or set(name) & set("+.,=: /"):
         raise PluginError(f"{component!r} needs a `name` without spaces and without any of + . , = : /")
@@ -50,7 +50,7 @@ def check_component(kind: Kind, component: Any) -> None:
 
 
 def _check_signature(name: str, component: type, verb: str, given: tuple[str, ...]) -> None:
-    """Raise unless the method ``verb`` can be called with what it will be given."""
+    """Raise unless the method ``verb`` can be called with the arguments ``given``."""
     signature = inspect.signature(getattr(component, verb))
     try:
         signature.bind(None, *given)

@@ -13,7 +13,7 @@ from types import ModuleType
 
 from pseudobench.errors import BenchError
 
-#: Environment variable with the files, so that processes which this one starts know them too.
+#: Environment variable with the files: child processes inherit it.
 FILES = "PSEUDOBENCH_PLUGINS"
 
 
@@ -50,7 +50,7 @@ def take_files(arguments: Sequence[str]) -> list[str]:
 
 
 def import_plugin(name: str) -> ModuleType:
-    """A module by its name, or by its file. Modules beside a file can be imported, after all others of their name."""
+    """A module by its name or file. Modules beside the file can be imported, unless another module has their name."""
     if not name.endswith(".py"):
         return importlib.import_module(name)
     path = Path(name).absolute()

@@ -25,7 +25,7 @@ ACCEPTED = (1, 2)
 
 @dataclass(frozen=True)
 class PluginInfo:
-    """One plugin as found: where it comes from, what it implements, or why it is not in use."""
+    """One plugin: its distribution, the hooks it implements, or the reason why it is not in use."""
 
     name: str
     distribution: str
@@ -38,7 +38,7 @@ class PluginInfo:
 
 
 class Plugins:
-    """The plugins in use (``manager``) and what is known of each, the broken ones included (``infos``)."""
+    """The plugins in use (``manager``), and a description of each, broken ones included (``infos``)."""
 
     def __init__(self) -> None:
         self.manager = pluggy.PluginManager(hookspecs.PROJECT)
@@ -94,7 +94,7 @@ class Plugins:
     def notify(self, event: str, **arguments: Any) -> None:
         """Tell every listener of an event; one that raises is warned of by name."""
         for implementation in getattr(self.manager.hook, event).get_hookimpls():
-            # Copies: a listener that changes what it is told must not change the record.
+            # Copies: a listener that changes its arguments must not change the record.
             wanted = {name: deepcopy(arguments[name]) for name in implementation.argnames}
             try:
                 implementation.function(**wanted)
@@ -123,7 +123,7 @@ def _check_api(plugin: Any) -> None:
 
 
 def load_plugins(*, bundled: bool = True) -> Plugins:
-    """Every installed plugin, or all but ours. Ours come first, so that a stranger can't take their names."""
+    """Every installed plugin, or all but the bundled. Bundled ones come first: no other plugin can take their names."""
     plugins = Plugins()
     for point in sorted(entry_points(group=hookspecs.PROJECT), key=_own_first):
         if not bundled and _distribution(point) == hookspecs.PROJECT:

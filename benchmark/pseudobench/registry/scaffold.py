@@ -12,7 +12,7 @@ from pseudobench.contracts.kinds import KINDS as ALL_KINDS
 from pseudobench.errors import BenchError
 
 _TEMPLATES = resources.files("pseudobench.registry").joinpath("templates")
-#: What a plugin can be started with, and the hook that it implements.
+#: Kinds of component that a new plugin can start with, and the hook of each.
 HOOKS = {
     **{kind.singular: kind.hook for kind in ALL_KINDS},
     "command": "bench_commands",
@@ -87,5 +87,5 @@ def _template(name: str) -> str:
 
 
 def _module(name: str) -> str:
-    """The module of a plugin. It is not called like the folder, which would hide it from Python beside it."""
+    """The module of a plugin. Its name is not the folder's: beside that folder, Python would import the folder."""
     return f"pseudobench_{name.replace('-', '_')}"

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 _HARNESS = Path(base.__path__[0]).parent
 
 
-def network_key(run: Run, round_: int, data: TrainingSet, seeds: tuple[int, int]) -> str:
+def network_key(run: Run, round_: int, data: TrainingSet, recipe: Recipe, seeds: tuple[int, int]) -> str:
     """The key of the network that a round trains on ``data``; ``seeds`` are those of its weights and its training."""
     return key_of(
         {
             "network": run.network_of(round_).identity,
-            "recipe": asdict(run.spec.group(Recipe)),
+            "recipe": asdict(recipe),
             "flip": run.data.flip,
             "moments": run.moments,
             "seeds": seeds,
             "data": run.data.train.digest,
-            "samples": digest(*data.known),
+            "samples": [digest(*data.known), data.labeled],
             "task": run.data.task,
             "objective": objective_key(run, round_, data),
             **learning_identity(run.registry, run.network_of(round_).backbone, run.device),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -82,10 +82,11 @@ class _Training:
         seeds = (self._seed("network"), self._seed("fit"))
         network = make_network(run.registry, run.network_of(self.round), seed=seeds[0], device=run.device)
         data = training_set(run, selection, held)
+        recipe = self._recipe(data)
         if run.cache is None:
-            self._fit(network, data, seeds[1], None)
+            self._fit(network, data, recipe, seeds[1], None)
             return network, None
-        key = network_key(run, self.round, data, seeds)
+        key = network_key(run, self.round, data, recipe, seeds)
         with run.cache.lock("networks", key):
             saved = run.cache.load("networks", key, lambda kept: _restore(network, kept))
             if saved is not None:
@@ -93,17 +94,32 @@ class _Training:
                 self._report(run.spec.group(Recipe).epochs)
                 return network.eval(), saved
             start, checkpoint = time.perf_counter(), run.cache.checkpoint(key)
-            self._fit(network, data, seeds[1], checkpoint)
+            self._fit(network, data, recipe, seeds[1], checkpoint)
             note = {"seconds": time.perf_counter() - start, "run": run.spec.run_id, "round": self.round}
             run.cache.store("networks", key, network.state_dict(), note)
             checkpoint.discard()  # not before: a kill in between would cost the training
         return network, None
 
+    @property
+    def _labels(self) -> int:
+        """The label budget: labeled and calibration samples."""
+        return len(self.run.data.split.labeled) + len(self.run.data.split.calibration)
+
     def _seed(self, use: str) -> int:
         return derive_seed(self.run.spec.seed, use, self.round, *self.names)
 
-    def _fit(self, network: nn.Module, data: TrainingSet, seed: int, checkpoint: Checkpoint | None) -> None:
-        recipe = self.run.spec.group(Recipe)
+    def _recipe(self, data: TrainingSet) -> Recipe:
+        """The recipe of this training, without choices that do not concern it: equal trainings are done once."""
+        recipe = replace(self.run.spec.group(Recipe), mirror=False, halve_below=0)
+        if self.round == 0 and self._labels < self.run.spec.group(Recipe).halve_below:
+            recipe = replace(recipe, batch_size=max(recipe.batch_size // 2, 1))
+        if data.labeled == len(data.rows) and recipe.batches in ("half", "beside"):
+            recipe = replace(recipe, batches="mixed")
+        return recipe
+
+    def _fit(
+        self, network: nn.Module, data: TrainingSet, recipe: Recipe, seed: int, checkpoint: Checkpoint | None
+    ) -> None:
         fit(
             network,
             data,
@@ -136,7 +152,9 @@ def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = 
     """The labeled samples but those ``held`` out, and the pool's samples that have a selected pseudo-label.
 
     Where a sample can have several classes, those that a labeled one does not have are its negatives. Beside selected
-    samples with weights or soft labels, labeled ones have weight 1 and hard labels.
+    samples with weights or soft labels, labeled ones have weight 1 and hard labels. An objective with views sees the
+    pool and, after it, the samples that are held out, without their labels: to the network they are all alike, so that
+    calibration points stay exchangeable with the pool.
     """
     labeled = sorted(set(run.data.split.labeled) - set(held))
     rows, known = torch.tensor(labeled), run.data.labels_of(labeled)
@@ -144,6 +162,7 @@ def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = 
     negative = ~positive if run.data.task == MULTI else torch.zeros_like(positive)
     pool = torch.tensor(run.data.split.unlabeled, dtype=torch.int64)
     weight = target = None
+    count = len(rows)
     if selection is not None:
         used = (selection.positive | selection.negative).any(1)
         if selection.weight is not None:
@@ -153,7 +172,8 @@ def training_set(run: Run, selection: Selection | None, held: tuple[int, ...] = 
         rows = torch.cat([rows, pool[used]])
         positive = torch.cat([positive, selection.positive[used]])
         negative = torch.cat([negative, selection.negative[used]])
-    return TrainingSet(run.data.train.tensor, rows, positive, negative, run.data.task, weight, target, pool)
+    seen = torch.cat([pool, torch.tensor((*run.data.split.calibration, *held), dtype=torch.int64)])
+    return TrainingSet(run.data.train.tensor, rows, positive, negative, run.data.task, weight, target, seen, count)
 
 
 def one_hot(labels: torch.Tensor, classes: int) -> torch.Tensor:

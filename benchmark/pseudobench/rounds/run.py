@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pseudobench.contracts.datasets import RunData, strata_of
 from pseudobench.contracts.events import Progress
 from pseudobench.contracts.run_spec import RunSpec
-from pseudobench.contracts.settings import Calibration, Loop
+from pseudobench.contracts.settings import Calibration, Loop, Recipe
 from pseudobench.contracts.values import Context
 from pseudobench.errors import RunError
 from pseudobench.experiments.splits import make_folds
@@ -100,4 +100,6 @@ class Run:
 
     def pool(self, network: nn.Module, samples: Tensor) -> NetworkPool:
         """Samples as a network sees them."""
-        return NetworkPool(network, samples, self.normalize, augment=augmentation("weak", self.data.flip))
+        mirror = self.spec.group(Recipe).mirror and self.data.flip and samples.ndim == 4
+        weak = augmentation("weak", self.data.flip)
+        return NetworkPool(network, samples, self.normalize, augment=weak, mirror=mirror)

@@ -1,7 +1,7 @@
-"""What was computed once and need not be again: trained networks, features, where a run stood.
+"""Computations kept for reuse: trained networks, features, and the state of interrupted trainings and runs.
 
-Tensors, and nothing that could execute. Everything here can be computed again: an entry that is lost or broken costs
-time, never a result.
+Entries hold tensors, and nothing that could execute. All of them can be computed again: an entry that is lost or
+broken costs time, never a result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 
 from pseudobench.base.paths import instead_of_file, is_remote
 from pseudobench.errors import BenchWarning, one_line
-from pseudobench.storage.cache_files import Kept as Kept  # noqa: PLC0414 - an entry, for whoever reads one
+from pseudobench.storage.cache_files import Kept as Kept  # noqa: PLC0414 - part of this module's interface
 from pseudobench.storage.cache_files import read_entry, set_aside, write_entry
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Content = TypeVar("Content")
 
-#: What is kept, and what for.
+#: Kinds of entries; name and text together describe a kind.
 KINDS = {
     "features": "of frozen backbones",
     "networks": "trained",
@@ -40,7 +40,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry as ``bench cache`` sees it: how large it is, and when it was used last."""
+    """An entry as ``bench cache`` shows it: its size in bytes, and the time of its last use."""
 
     kind: str
     path: Path
@@ -61,9 +61,10 @@ class Cache:
 
     @contextmanager
     def lock(self, kind: str, key: str) -> Iterator[None]:
-        """Held by one process at a time: what two need is computed by one. The system frees it if that one dies.
+        """A lock for one process at a time: an entry that two processes need is computed once.
 
-        Far away there are no locks: what two need at the same time is computed by both.
+        The system frees the lock of a process that dies. Remote folders have no locks: there both processes compute
+        the entry.
         """
         if is_remote(self.folder):
             yield
@@ -82,26 +83,26 @@ class Cache:
             held.release()
 
     def load(self, kind: str, key: str, read: Callable[[Kept], Content]) -> Content | None:
-        """What ``read`` makes of an entry; None if there is none.
+        """The result of ``read`` for an entry; None if there is no entry.
 
-        An entry that does not verify, or that ``read`` raises for, is set aside, warned of, and as good as absent.
+        An entry that does not verify, or for which ``read`` raises, is set aside with a warning and counts as absent.
         """
         path = self.path(kind, key)
         try:
             found = read(read_entry(path, (kind, key)))
         except FileNotFoundError:
             return None
-        except Exception as error:  # whatever a damaged file makes safetensors, json or `read` raise
+        except Exception as error:  # a damaged file can make safetensors, json or `read` raise anything
             set_aside(path)
             message = f"{path.name} in the cache can't be read ({one_line(error)}); computed again"
             warnings.warn(message, BenchWarning, stacklevel=2)
             return None
-        with suppress(OSError, TypeError):  # far away there is no such time to set
+        with suppress(OSError, TypeError):  # remote files have no such time to set
             os.utime(path)  # used now: the last to be pruned
         return found
 
     def store(self, kind: str, key: str, tensors: Mapping[str, Tensor], note: Mapping[str, Any]) -> None:
-        """Keep an entry, whole or not at all. What can't be kept is used all the same."""
+        """Write an entry, whole or not at all. A failure is a warning: the caller goes on without the entry."""
         path = self.path(kind, key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +115,7 @@ class Cache:
         set_aside(self.path(kind, key))
 
     def saved(self, kind: str, seconds: float) -> None:
-        """Note that an entry was used instead of so many seconds of work."""
+        """Note that the use of an entry saved ``seconds`` of work."""
         path = self.folder / "saved.txt"
         with suppress(OSError, ValueError, NotImplementedError):
             if instead_of_file(path) is None:
@@ -122,7 +123,7 @@ class Cache:
                     file.write(f"{kind} {seconds:.3f}\n")
 
     def savings(self) -> dict[str, list[float]]:
-        """By kind, the seconds that each use of an entry saved. Lines that say something else are passed over."""
+        """By kind, the seconds saved by each use of an entry. Malformed lines are skipped."""
         found: dict[str, list[float]] = {kind: [] for kind in KINDS}
         path = self.folder / "saved.txt"
         with suppress(OSError):
@@ -135,7 +136,7 @@ class Cache:
         return found
 
     def entries(self) -> list[Entry]:
-        """Everything that is kept, what was used last at the end."""
+        """All entries, the least recently used first."""
         found = []
         for kind in KINDS:
             for path in (self.folder / kind).glob("*.safetensors"):
@@ -145,7 +146,7 @@ class Cache:
         return sorted(found, key=lambda entry: entry.used)
 
     def prune(self, limit: int) -> list[Entry]:
-        """Remove what was not used for longest until ``limit`` bytes are left; what was removed."""
+        """Remove the least recently used entries until ``limit`` bytes are left; returns the removed entries."""
         for unfinished in self.folder.glob("*/.*.safetensors.*"):  # of processes that died while writing
             with suppress(OSError):
                 if time.time() - unfinished.stat().st_mtime > 3600:
@@ -162,7 +163,7 @@ class Cache:
         return removed
 
     def checkpoint(self, key: str) -> Checkpoint:
-        """Where a training with this key leaves its state."""
+        """The checkpoint of the training with this key."""
         return Checkpoint(self, key)
 
 
@@ -170,7 +171,7 @@ _warned: set[Path] = set()
 
 
 def _warn_once(folder: Path, reason: str) -> None:
-    """Say once for each folder that it is of no use."""
+    """Warn once for each folder that it can't be written to."""
     if folder not in _warned:
         _warned.add(folder)
         message = f"nothing can be kept in the cache {folder} ({reason}); see --cache-dir"
@@ -185,13 +186,13 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def load(self, now: Mapping[str, Tensor]) -> tuple[Mapping[str, Tensor], int] | None:
-        """The state a training was left in, and the epochs behind it; None if none was left by a training like ``now``.
+        """The stored state of a training and its finished epochs; None unless it has the shapes of the state ``now``.
 
-        A training that has just begun has no momentum, and another number of samples may be waiting.
+        Not compared: momentum, absent in a new training, and the queue of samples, whose length varies.
         """
 
         def read(left: Kept) -> tuple[Mapping[str, Tensor], int]:
-            fixed = {name: tensor.shape for name, tensor in now.items() if not name.endswith("stream")}
+            fixed = {name: tensor.shape for name, tensor in now.items() if "stream" not in name}
             if {name: left.tensors[name].shape for name in fixed if name in left.tensors} != fixed:
                 raise ValueError("it is of something else")
             return left.tensors, int(left.note["epoch"])
@@ -199,7 +200,7 @@ class Checkpoint:
         return self._cache.load("checkpoints", self._key, read)
 
     def offer(self, epoch: int, state: Callable[[], Mapping[str, Tensor]]) -> None:
-        """Keep the state after ``epoch`` epochs, if the last one kept is old enough."""
+        """Keep the state after ``epoch`` epochs, if the last kept state is old enough."""
         if time.monotonic() - self._last >= self._cache.every:
             self._cache.store("checkpoints", self._key, state(), {"epoch": epoch})
             self._last = time.monotonic()

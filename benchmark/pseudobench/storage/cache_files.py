@@ -1,7 +1,7 @@
 """Files of the cache: each holds one entry, under a checksum of all of it.
 
-The checksum covers an entry's kind and key, the names of its tensors, their contents, and the note beside them: neither
-a flipped bit nor a file under another's name is taken for what was stored.
+The checksum covers an entry's kind and key, the names of its tensors, their contents, and the note beside them: a
+flipped bit or a renamed file is noticed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kept:
-    """An entry: its tensors by name, and what was noted with them."""
+    """An entry: its tensors by name, and its note."""
 
     tensors: Mapping[str, Tensor]
     note: Mapping[str, Any]
@@ -75,7 +75,7 @@ def _checksum(identity: tuple[str, str], tensors: Mapping[str, Tensor], note: st
 
 
 def set_aside(path: Path) -> None:
-    """Remove what is at a path; what can't be removed, such as a folder, gets another name, and is not tried again."""
+    """Remove the file at a path; anything that can't be removed, such as a folder, is renamed and not read again."""
     try:
         path.unlink()
     except FileNotFoundError:

@@ -77,7 +77,7 @@ class JobNotes:
 
 
 def _read(path: Path) -> Any:
-    """What a note says; ``...`` if there is none, or none that can be read."""
+    """The content of a note; ``...`` if there is no readable note."""
     with suppress(OSError, ValueError, RecursionError):
         if instead_of_file(path) is None:
             return json.loads(path.read_text(encoding="utf-8"))

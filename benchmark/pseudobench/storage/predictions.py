@@ -52,7 +52,7 @@ def _save(path: Path, **arrays: Any) -> dict[str, str]:
 
 
 def load_predictions(folder: Path, said: Mapping[str, str]) -> Predictions:
-    """The predictions that a record in ``folder`` says it has; raises if they are not those."""
+    """The predictions of a record in ``folder``; ``said``: their file and hash in the record. Raises if they differ."""
     import numpy as np
 
     path = folder / Path(said["file"]).name

@@ -204,7 +204,7 @@ class Record(Struct):
 
 
 class _Head(Struct):
-    """The keys that tell a record from other JSON, and its format from others."""
+    """The keys that identify a record among other JSON, and its format."""
 
     kind: Any = None
     format: Any = None

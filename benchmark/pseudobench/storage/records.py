@@ -52,10 +52,10 @@ class Store:
 
     @contextmanager
     def claim(self, run_id: str, *, wait: bool) -> Iterator[bool]:
-        """Whether this process is the one at work on a run; the system frees the claim of one that died.
+        """Claim a run for this process; yields False if another process has claimed it.
 
-        Far away nothing can be claimed, nor where `.claims` is no folder that can be written to: two commands may do
-        the same run, and the records are the same.
+        The system frees the claims of a process that dies. Nothing can be claimed in remote folders, nor where
+        `.claims` is not a writable folder: two commands may do the same run there, and write the same record.
         """
         if is_remote(self.folder):
             yield True
@@ -79,7 +79,7 @@ class Store:
             claim.release()
 
     def is_claimed(self, run_id: str) -> bool:
-        """Whether a process is at work on a run; far away, whether one has begun it."""
+        """Whether a process is at work on a run; in a remote folder, whether the run has begun."""
         if is_remote(self.folder):
             return self.path(run_id).exists()
         if not (self.folder / ".claims" / f"{run_id}.lock").exists():
@@ -96,7 +96,7 @@ class Store:
         return self.folder / f"{run_id}.json"
 
     def load(self, run_id: str) -> dict[str, Any] | None:
-        """A run's record, or None if there is none; raises if another thing is in its place."""
+        """A run's record, or None if there is no file for it; raises if the file is anything else."""
         path = self.path(run_id)
         if not os.path.lexists(path) if not is_remote(path) else not path.exists():
             return None
@@ -106,7 +106,7 @@ class Store:
         return record
 
     def save(self, record: Mapping[str, Any]) -> None:
-        """Write a record whole or not at all; raises for one that could not be read again."""
+        """Write a record whole or not at all; raises if it could not be read again."""
         path = self.path(record["run_id"])
         try:
             content = _encode(record)
@@ -140,7 +140,7 @@ class Store:
             raise BenchError(f"there is no results folder {self.folder}; `bench run` makes one")
         if is_remote(self.folder):
             return sorted(self.folder.rglob("*.json"))
-        # As rglob does it, in a third of the time: there may be tens of thousands. Folders are here to be named.
+        # Like rglob, in a third of the time: there may be tens of thousands. A folder x.json is listed to be warned of.
         walked = os.walk(self.folder, onerror=lambda error: _warn(f"can't read {error.filename}: {error.strerror}"))
         found = (os.path.join(at, name) for at, folders, names in walked for name in (*folders, *names))
         return [Path(name) for name in sorted(found) if name.endswith(".json")]
@@ -213,15 +213,15 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _encode(record: Mapping[str, Any]) -> bytes:
-    """A record as JSON. Half a character, as in names of files that are no UTF-8, is written as its escape."""
+    """A record as JSON. A lone surrogate, as in file names that are not UTF-8, is written as its escape."""
     text = json.dumps(record, indent=1, allow_nan=False)
-    if "\\ud" in text:  # also the two halves of a whole one
+    if "\\ud" in text:  # a lone surrogate, or one of a valid pair
         text = json.dumps(in_texts(without_surrogates, record), indent=1, allow_nan=False)
     return f"{text}\n".encode()
 
 
 def without_times(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record without what differs from one execution to the next: clock times, durations, what was reused."""
+    """A record without the parts that differ between executions: clock times, durations, counts of reused networks."""
     rounds = [
         {key: value for key, value in each.items() if key not in ("seconds", "work")} for each in record["rounds"]
     ]

@@ -24,22 +24,22 @@ from pseudobench.testing.stages import Inputs, outcome, tensors
 if TYPE_CHECKING:
     from pseudobench.registry.components import Registry
 
-#: Samples and classes of the pool that a stage's time is taken on.
+#: Samples and classes of the pool on which a stage is timed.
 _LARGE = (10_000, 100)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a component promises. Calling it raises `PluginError` if it does not keep it.
+    """One promise of a component. Calling the check raises `PluginError` if the promise is broken.
 
-    What it returns, if anything, is a note for the author.
+    It returns a note for the author, or None.
     """
 
     name: str
     run: Callable[[], str | None]
 
     def __call__(self) -> str | None:
-        """Check it; whatever a component raises is a broken promise."""
+        """Run the check; any exception of the component counts as a broken promise."""
         try:
             return self.run()
         except PluginError:
@@ -54,7 +54,7 @@ class Check:
 def contract(
     component: Any, kind: str | None = None, *, registry: Registry | None = None, **settings: Any
 ) -> list[Check]:
-    """Every check for a component: a class, with its default parameters but for ``settings``, or a value.
+    """Every check for a component: a class, made with ``settings`` and else its defaults, or a value such as `Method`.
 
     Methods are resolved if there is a ``registry`` with their components.
     """
@@ -87,7 +87,7 @@ def contract(
 
 
 def pools() -> dict[str, FakePool]:
-    """Pools that a stage must be able to take, the odd ones included."""
+    """Pools that every stage must handle, odd ones included."""
     return {
         "a pool": FakePool(),
         "an empty pool": FakePool(0),
@@ -109,7 +109,7 @@ def _defaults(component: type) -> None:
 
 @dataclass(frozen=True)
 class _Stage:
-    """A component of some kind, ready to be tried."""
+    """A component with its kind; each method is one check."""
 
     kind: Kind
     make: Callable[[], Any]

@@ -1,4 +1,4 @@
-"""Stand-ins for what stages are given. Small, made of numbers that repeat, and true to the real ones' shapes."""
+"""Small stand-ins for the arguments of stages: fixed random numbers in the shapes that real runs have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class FakePool:
     """A pool of ``count`` samples and ``classes`` classes whose network is a table of random logits.
 
-    It has what `pseudobench.Pool` has and nothing else: asking it for anything more (labels, say) is an error.
+    It has the methods of `pseudobench.Pool` and nothing else: any other attribute, such as labels, is an error.
     """
 
     def __init__(self, count: int = 60, classes: int = 5, *, seed: int = 0, logits: Tensor | None = None) -> None:
@@ -57,7 +57,7 @@ class FakePool:
         return self._logits @ mixed.to(self._logits)
 
     def members(self) -> list[FakePool]:
-        """This pool, and others whose networks say something a little different."""
+        """This pool, and two more whose logits differ a little."""
         drawn = (torch.randn(self._logits.shape, generator=torch.Generator().manual_seed(k)) for k in (1, 2))
         return [self, *(FakePool(logits=self._logits + noise.to(self._logits)) for noise in drawn)]
 
@@ -71,7 +71,7 @@ def fake_context(
     task: str = SINGLE,
     calibration: Sequence[Fold[FakePool]] | None = None,
 ) -> Context:
-    """Where in a run a stage is; ``calibration`` such as `fake_folds` for one that asks for calibration points."""
+    """The context of a stage; ``calibration``: folds such as `fake_folds`, for a stage that needs calibration."""
     return Context(seed=seed, round=round_, rounds=rounds, classes=classes, task=task, calibration=calibration)
 
 
@@ -82,21 +82,21 @@ def fake_estimate(pool: FakePool | None = None, task: str = SINGLE) -> Estimate:
 
 
 def fake_labels(estimate: Estimate, task: str = SINGLE) -> PseudoLabels:
-    """The most probable class of every sample; multi-label: the classes of at least 0.5."""
+    """The most probable class of every sample; multi-label: every class with probability 0.5 or more."""
     from pseudobench.maths.selection import argmax_mask
 
     return PseudoLabels(estimate.probs >= 0.5 if task == MULTI else argmax_mask(estimate.probs))
 
 
 def fake_sets(estimate: Estimate) -> PredictionSets:
-    """The classes of at least 0.2; where a sample has none such, its set is empty."""
+    """Sets of the classes with probability 0.2 or more; a set can be empty."""
     return PredictionSets(estimate.probs >= 0.2, estimate.probs, tau=0.8)
 
 
 def fake_folds(
     folds: int = 1, count: int = 60, classes: int = 5, *, rest: FakePool | None = None, task: str = SINGLE
 ) -> list[Fold[FakePool]]:
-    """Calibration points whose labels are drawn from what the network says, and the pool beside them."""
+    """Folds of calibration points, with labels drawn from the network's probabilities, and the pool ``rest``."""
     made = []
     for fold in range(folds):
         pool = FakePool(count, classes, seed=100 + fold)

@@ -40,13 +40,13 @@ def fake_labels(fake_estimate: Estimate) -> PseudoLabels:
 
 @pytest.fixture
 def fake_sets(fake_estimate: Estimate) -> PredictionSets:
-    """The classes of at least 0.2."""
+    """Sets of the classes with probability 0.2 or more."""
     return fakes.fake_sets(fake_estimate)
 
 
 @pytest.fixture
 def fake_folds(fake_pool: fakes.FakePool) -> list[Fold[fakes.FakePool]]:
-    """Calibration points, and the pool beside them."""
+    """One fold of calibration points, with the pool."""
     return fakes.fake_folds(rest=fake_pool)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from pseudobench.contracts.datasets import MULTI, SINGLE
+from pseudobench.contracts.settings import Recipe
 from pseudobench.errors import PluginError
 from pseudobench.learning.lessons import Lesson, LessonInProgress
 from pseudobench.learning.pool import Normalizer
@@ -20,7 +21,7 @@ _POOL, _SIDE = 30, 8
 
 
 class _Watched:
-    """An objective that notes the tensors it is given, and how often each was changed before."""
+    """An objective that notes its input tensors and their version counters, which count changes in place."""
 
     def __init__(self, objective: Any) -> None:
         self._objective = objective
@@ -30,7 +31,7 @@ class _Watched:
         return getattr(self._objective, name)
 
     def loss(self, step: Any, forward: Any, state: Any) -> Any:
-        """The objective's own."""
+        """The loss of the wrapped objective."""
         parts = (step.inputs, step.positive, step.negative, step.weight, step.target, step.pool, *step.views)
         self.given += [(part, part._version) for part in parts if part is not None]
         return self._objective.loss(step, forward, state)
@@ -38,7 +39,7 @@ class _Watched:
 
 @dataclass(frozen=True)
 class ObjectiveTrial:
-    """An objective with a batch of samples to learn from, of a certain sort.
+    """An objective with one made-up batch to learn from; each method is one check.
 
     ``scale`` is the size of the network's weights. ``soft``: selected samples have weights and soft labels.
     ``negatives``: no sample has a positive.
@@ -66,12 +67,12 @@ class ObjectiveTrial:
                 raise PluginError("its loss or gradient is NaN or infinite")
 
     def repeats(self) -> None:
-        """The same seed, the same losses."""
+        """The same seed gives the same losses."""
         if self._losses(3) != self._losses(3):
             raise PluginError("the same seed gives another loss; draw from step.generator alone")
 
     def resumes(self) -> None:
-        """A training that is interrupted after two steps goes on as if it had not been."""
+        """A training resumed after two steps has the losses of an uninterrupted one."""
         weights, first, second = self._weights(), self._lesson(), self._lesson()
         for step in range(2):
             self._loss(first, weights, step)
@@ -81,7 +82,7 @@ class ObjectiveTrial:
             raise PluginError("interrupted, it goes on otherwise: what it remembers belongs in `state`")
 
     def leaves_global_stream(self) -> None:
-        """Torch's global stream is dropout's."""
+        """The objective does not draw from torch's global stream, which dropout uses."""
         torch.manual_seed(1)
         before = torch.get_rng_state()
         self._losses(2)
@@ -89,14 +90,14 @@ class ObjectiveTrial:
             raise PluginError("it draws from torch's global stream; draw from step.generator")
 
     def keeps_inputs(self) -> None:
-        """What a step hands over is not changed in place."""
+        """The tensors of a step are not changed in place."""
         watched = _Watched(self.make())
         replace(self, make=lambda: watched)._losses(2)
         if any(part._version != version for part, version in watched.given):
             raise PluginError("it changes a tensor that it was given; work on a copy")
 
     def speed(self) -> str:
-        """The time of a step without the network's."""
+        """The time of a step, without the network's time."""
         start = time.perf_counter()
         replace(self, batch=64)._losses(20)
         return f"{(time.perf_counter() - start) / 20 * 1000:.1f} ms a step of 64 samples, the network's time left out"
@@ -113,7 +114,9 @@ class ObjectiveTrial:
     def _lesson(self) -> LessonInProgress:
         context = fake_context(self.classes, seed=self.seed, task=self.task)
         lesson = Lesson(self.make(), context, flip=False)
-        return LessonInProgress(lesson, self._data(), _normalize(), batch_size=self.batch, seed=self.seed)
+        return LessonInProgress(
+            lesson, self._data(), _normalize(), recipe=Recipe(batch_size=self.batch), seed=self.seed
+        )
 
     def _weights(self) -> torch.Tensor:
         drawn = torch.randn(_SIDE * _SIDE, self.classes, generator=self._generator())

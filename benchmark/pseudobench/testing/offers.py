@@ -29,7 +29,7 @@ def offers(component: Any, registry: Registry | None) -> dict[str, Callable[[], 
 
 
 def _resolves(registry: Registry, method: Method, preset: str) -> None:
-    """A method's components exist, and its settings are theirs. Tried on the datasets that are taken by default."""
+    """Raise unless a method's components exist and have the settings it names; tried on the default dataset."""
     for dataset in registry.defaults("datasets")[:1]:
         resolve(registry, method=method.name, dataset=dataset, seed=0, preset=preset)
 
@@ -55,7 +55,7 @@ def _makes(backbone: Backbone) -> None:
 
 
 def fake_records() -> dict[str, dict[str, Any]]:
-    """Records of finished runs by what is in them, with made-up numbers."""
+    """Made-up records of finished runs, by a description of their content."""
     seconds = {"fit": 1.0, "evaluate": 0.1, "predict": 0.1, "estimate": 0.1, "label": 0.1, "select": 0.1}
     first = {
         "round": 0,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything that any stage is given."""
+    """The arguments of all stages."""
 
     pool: FakePool
     estimate: Estimate
@@ -30,7 +30,7 @@ class Inputs:
 
     @staticmethod
     def of(pool: FakePool, folds: int = 1, task: str = SINGLE) -> Inputs:
-        """For a pool, and so many folds of calibration points."""
+        """The arguments for a pool, with ``folds`` folds of calibration points."""
         estimate = fake_estimate(pool, task)
         classes = estimate.probs.shape[1]
         points = tuple(fake_folds(folds, 60, classes, rest=pool, task=task))
@@ -38,11 +38,11 @@ class Inputs:
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return int(self.estimate.probs.shape[1])
 
     def tensors(self) -> list[Tensor]:
-        """All tensors in it."""
+        """All tensors among the arguments."""
         given = [self.pool.logits(), *(part for fold in self.folds for part in (fold.pool.logits(), fold.labels))]
         return given + [tensor for part in (self.estimate, self.labels, self.sets) for tensor in tensors(part)]
 
@@ -66,7 +66,7 @@ def outcome(stage: str | None, component: Any, inputs: Inputs, context: Context)
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """The tensors of a result, those of results within it included."""
+    """The tensors of a result, including those of nested results."""
     if isinstance(value, torch.Tensor):
         return [value]
     if not is_dataclass(value):

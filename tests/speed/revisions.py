@@ -1,0 +1,93 @@
+"""The code as it is against earlier revisions of it, checked out beside: whole commands, in turns."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from measuring import Row, seconds
+
+ROOT = Path(__file__).resolve().parents[2]
+#: The last revision whose training loop knew no objectives.
+WITHOUT_OBJECTIVES = "18f0f48"
+#: The last revision that took one process unless told otherwise.
+ONE_PROCESS = "2574e79"
+#: Turns of each command; the least time counts for runs, the median for ratios of trainings.
+TURNS = 3
+
+
+def rows(data_dir: Path) -> Iterator[Row]:
+    """Training, a head's run, and the default comparison."""
+    with checkout(WITHOUT_OBJECTIVES) as before:
+        yield _training(before, data_dir)
+    with checkout(ONE_PROCESS) as before, tempfile.TemporaryDirectory() as folder:
+        features = Path(folder) / "features.npz"
+        _make_features(features)
+        head = ["--dataset", f"features:{features}", "--backbone", "linear", "--labels", "4000", "--seeds", "1"]
+        head += ["--set", "recipe.batch_size=128", "--set", "recipe.lr=0.01", "--set", "loop.rounds=1"]
+        yield _command("one `ups` run of a linear head on 50,000 x 1,280 features", before, [*head, "--methods", "ups"])
+        yield _command("the default comparison, 12 runs on `digits`", before, ["--seeds", "3"])
+
+
+def _training(before: Path, data_dir: Path) -> Row:
+    """The seconds of one training, as the records have them."""
+    asked = ["--dataset", "cifar10", "--data-dir", str(data_dir), "--backbone", "cifar_cnn", "--methods", "supervised"]
+    asked += ["--seeds", "1", "--set", "recipe.epochs=4", "--set", "recipe.steps=100", "--set", "recipe.threads=1"]
+    asked += ["--set", "recipe.lr=0.1", "--set", "recipe.batch_size=128", "--set", "recipe.augment=weak"]
+    pairs = [(_record(ROOT, asked), _record(before, asked)) for _ in range(TURNS)]
+    ratios = sorted(ours / theirs for ours, theirs in pairs)
+    shown = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+    return Row(f"training `cifar_cnn`, 400 steps, against the loop of {WITHOUT_OBJECTIVES}", shown, "at most 1.02")
+
+
+def _command(what: str, before: Path, asked: list[str]) -> Row:
+    """Seconds of a whole command, imports included, nothing in its cache."""
+    times = [(seconds(lambda: _run(ROOT, asked)), seconds(lambda: _run(before, asked))) for _ in range(TURNS)]
+    ours, theirs = (min(each) for each in zip(*times, strict=True))
+    note = f"{theirs:.0f} and {ours:.0f} s"
+    return Row(f"{what}, against {ONE_PROCESS}", f"{ours / theirs:.2f}", "", note)
+
+
+def _run(root: Path, asked: list[str]) -> list[dict[str, object]]:
+    """The records that ``bench run`` writes with the code below ``root``."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pseudobench", "run", "--quiet", "--results", f"{folder}/runs", *asked]
+        code = os.pathsep.join(str(root / part) for part in ("benchmark", "plugins"))
+        here = {**os.environ, "PYTHONPATH": code, "PSEUDOBENCH_CACHE": f"{folder}/cache"}
+        subprocess.run(command, check=True, capture_output=True, timeout=1800, env=here)
+        return [json.loads(path.read_text()) for path in Path(folder, "runs").glob("*.json")]
+
+
+def _record(root: Path, asked: list[str]) -> float:
+    (record,) = _run(root, asked)
+    rounds: list[dict[str, dict[str, float]]] = record["rounds"]  # type: ignore[assignment]
+    return rounds[0]["seconds"]["fit"]
+
+
+def _make_features(path: Path) -> None:
+    """Ten Gaussian clusters that overlap: 50,000 vectors to train on, 10,000 to test on."""
+    draws = np.random.default_rng(0)
+    centres = draws.normal(size=(10, 1280)).astype(np.float32)
+    made = {}
+    for part, count in (("train", 50_000), ("test", 10_000)):
+        labels = draws.integers(10, size=count)
+        noise = draws.normal(scale=12, size=(count, 1280)).astype(np.float32)
+        made |= {f"{part}_x": centres[labels] + noise, f"{part}_y": labels}
+    np.savez(path, **made)
+
+
+@contextmanager
+def checkout(revision: str) -> Iterator[Path]:
+    """A folder with the code of an earlier revision."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = subprocess.run(["git", "archive", revision], cwd=ROOT, check=True, capture_output=True, timeout=60)
+        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True, timeout=60)
+        yield Path(folder)

@@ -115,10 +115,10 @@ class BoundedError:
 
 
 @dataclass(frozen=True)
-class Soft:
+class SoftTargets:
     """Confident samples with the whole estimated distribution as their label."""
 
-    name: ClassVar[str] = "soft"
+    name: ClassVar[str] = "soft-targets"
     needs_sets: ClassVar[bool] = False
     tau: float = param(0.3, "confidence that a sample needs", low=0, high=1)
 
@@ -134,7 +134,7 @@ class Soft:
 @hookimpl
 def bench_selectors() -> list[type]:
     """Offer the selectors of this plugin."""
-    return [TopPerClass, Curriculum, Adaptive, SelfAdaptive, BoundedError, Soft]
+    return [TopPerClass, Curriculum, Adaptive, SelfAdaptive, BoundedError, SoftTargets]
 
 
 @hookimpl
@@ -171,7 +171,7 @@ def bench_methods() -> list[Method]:
         "soft labels of a network for the next one, trained with holes in its images; loop.backbones: larger ones",
         estimator="softmax",
         labeler="hard",
-        selector="soft",
+        selector="soft-targets",
         settings={"recipe.augment": "cutout"},
         rank=46,
         reference="Xie et al., Self-training with Noisy Student Improves ImageNet Classification, CVPR 2020",

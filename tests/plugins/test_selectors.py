@@ -8,7 +8,7 @@ import torch
 from pseudobench import Context, Estimate, PseudoLabels
 from pseudobench.maths.selection import argmax_mask
 from pseudobench.testing import contract
-from pseudobench_selectors import Adaptive, BoundedError, Curriculum, SelfAdaptive, Soft, TopPerClass
+from pseudobench_selectors import Adaptive, BoundedError, Curriculum, SelfAdaptive, SoftTargets, TopPerClass
 from pseudobench_selectors.rules import (
     bounded_error_thresholds,
     flexible_thresholds,
@@ -73,7 +73,7 @@ def test_adaptive_selects_by_class():
     assert rows(select(Adaptive(tau=0.7), probs)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 10]
 
 
-@pytest.mark.parametrize("check", [*contract(SelfAdaptive), *contract(BoundedError), *contract(Soft)], ids=str)
+@pytest.mark.parametrize("check", [*contract(SelfAdaptive), *contract(BoundedError), *contract(SoftTargets)], ids=str)
 def test_contract(check):
     check()
 
@@ -110,6 +110,6 @@ def test_the_error_above_bounded_error_thresholds_is_near_the_bound():
 
 
 def test_soft_labels_are_whole_distributions_of_confident_samples():
-    found = select(Soft(tau=0.6))
+    found = select(SoftTargets(tau=0.6))
     assert rows(found) == [0, 1, 2, 3, 5]
     torch.testing.assert_close(found.target, PROBS)

@@ -59,7 +59,6 @@ def run(
     from pseudobench.registry.components import installed, with_plugins
     from pseudobench.registry.own_components import as_plugin
     from pseudobench.registry.plugin_files import name_file
-    from pseudobench.storage.plans import Plans
 
     files = [os.fspath(each) for each in plugins if isinstance(each, str | os.PathLike)]
     own = [each for each in plugins if not isinstance(each, str | os.PathLike)]
@@ -89,7 +88,6 @@ def run(
     config = runner_config(
         experiment, data_dir=data_dir, cache_dir=cache_dir, cache=cache, device=device, force=force, jobs=jobs
     )
-    Plans(config.results).put(specs)
     records = Runner(config, registry, loaded, Listener(), executor).run(specs)
     return frame(read_facts(records, registry), registry)
 
@@ -117,6 +115,7 @@ def runner_config(
         jobs=check_jobs(jobs),
         timeout=timeout,
         keep=keep,
+        plans=True,
     )
 
 

@@ -46,11 +46,14 @@ class Page(HTMLParser):
         return [attributes for each, attributes in self.elements if each == tag]
 
 
+TABLE = re.compile(r"<table class=.summary sortable. id=.*?</table>", re.DOTALL)
+
+
 def summary(path):
-    """The rows of the first table: texts by heading."""
-    table = re.search(r"<table class=.summary.*?</table>", path.read_text(encoding="utf-8"), re.DOTALL)[0]
+    """The rows of the first section's table: texts by heading."""
+    table = TABLE.search(path.read_text(encoding="utf-8"))[0]
     cells = [
         [html.unescape(re.sub(r"<.*?>", "", cell)) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)]
-        for row in table.split("<tr>")[1:]
+        for row in re.split(r"<tr\b.*?>", table)[1:]
     ]
     return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]

@@ -73,7 +73,7 @@ ONE_LINE = [
     (("show", LONG), "there is no run"),
     (("list", LONG), "there is no kind or component"),
     (("run", "--no-such-option"), "No such option"),
-    (("no-such-command",), "No such command 'no-such-command'"),
+    (("no-such-command",), "there is no command 'no-such-command'"),
 ]
 
 

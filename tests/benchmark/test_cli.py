@@ -52,10 +52,10 @@ def test_table_numbers_are_the_means_of_the_records(bench):
     ]
     rows = json.loads(bench("table", "--format", "json").out)
     (row,) = [row for row in rows if row["method"] == "supervised"]
-    assert row["accuracy"] == pytest.approx(sum(accuracy) / 2)
+    assert row["accuracy"] == pytest.approx(100 * sum(accuracy) / 2)
     assert row["accuracy_n"] == 2
     # Half of a t interval of two values: 12.706 times half their distance.
-    assert row["accuracy_half95"] == pytest.approx(12.7062 * abs(accuracy[0] - accuracy[1]) / 2, rel=1e-4)
+    assert row["accuracy_half95"] == pytest.approx(1270.62 * abs(accuracy[0] - accuracy[1]) / 2, rel=1e-4)
     markdown = bench("table", "--format", "markdown", "--methods", "supervised").out
     assert f"{100 * sum(accuracy) / 2:.2f}" in markdown
 
@@ -101,7 +101,7 @@ def test_unfinished_runs_are_visible(bench):
     path.write_text(json.dumps({**json.loads(path.read_text()), "status": "running"}))
     out = bench("table").out
     assert "1 + 1 not done" in out
-    assert out.rstrip().endswith(": running")
+    assert out.rstrip().endswith(": interrupted")
 
 
 def test_the_python_api_returns_frames(tmp_path):

@@ -137,12 +137,12 @@ def test_numbers_are_for_machines(bench):
     assert [
         (row["labels"], row["method"], row["accuracy"], row["accuracy_n"], row["accuracy_best"]) for row in rows
     ] == [
-        (40, "pl", 0.625, 2, None),
-        (40, "ups", 0.375, 2, None),
-        (100, "pl", 0.125, 1, None),
+        (40, "pl", 62.5, 2, None),
+        (40, "ups", 37.5, 2, None),
+        (100, "pl", 12.5, 1, None),
     ]
     wide = list(csv.DictReader(StringIO(bench("table", "--pivot", "--format", "csv").out)))
     assert [(row["method"], row["digits_40_accuracy"], row["digits_100_accuracy"]) for row in wide] == [
-        ("pl", "0.625", "0.125"),
-        ("ups", "0.375", ""),
+        ("pl", "62.5", "12.5"),
+        ("ups", "37.5", ""),
     ]

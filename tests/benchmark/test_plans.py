@@ -44,7 +44,7 @@ def test_runs_of_an_interrupted_experiment_are_missing_and_not_forgotten(bench, 
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pseudobench.execution.runner.Runner.run", stop)
+    monkeypatch.setattr("pseudobench.execution.runner.Runner._in_turn", stop)
     arguments = ("run", "--preset", "smoke", "--seeds", "2", "--methods", "supervised,pl", "--quiet", "--in-process")
     assert bench(*arguments).code == 130
     shown = bench("status").out

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
+from pypdf import PdfReader
 
 from pseudobench.cli.main import main
 from pseudobench.output.report.figures import FIGURES
@@ -75,34 +77,104 @@ def test_it_is_whole_quiet_and_as_wide_as_the_window(visit, report):
     page = visit.page
     widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert widths[0] <= widths[1]
-    for summary in page.locator("summary").all():  # and with all that can be opened open
-        summary.click()
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    drawn(page.locator("#digits-40 figure").last)
     widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert widths[0] <= widths[1]
     assert [url for url in visit.requests if not url.startswith("data:")] == [report.as_uri()]
     assert visit.complaints == []
 
 
-def test_every_plot_is_drawn_in_the_colours_of_the_page(visit):
-    pictures = visit.page.locator("figure img")
-    assert pictures.count() == 2 * (len(FIGURES) - 1)  # of accuracy or of mAP
-    drawn = pictures.evaluate_all(
-        """images => Promise.all(images.map(async image => {
-            await image.decode();
-            const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
-            canvas.getContext("2d").drawImage(image, 0, 0);
-            const corner = canvas.getContext("2d").getImageData(0, 0, 1, 1).data;
-            const card = getComputedStyle(image.closest("figure")).backgroundColor.match(/\\d+/g).map(Number);
-            return [image.naturalWidth, image.getBoundingClientRect().width, [...corner].slice(0, 3), card.slice(0, 3)];
-        }))"""
+def drawn(figure):
+    """A figure once it is looked at and its chart is there."""
+    figure.scroll_into_view_if_needed()
+    figure.locator(".chart svg").wait_for()
+    return figure
+
+
+def open_section(page, name):
+    page.locator(f"#{name} > summary").click()
+
+
+def test_the_first_screen_answers_the_question(visit):
+    page = visit.page
+    said = page.locator(".findings").inner_text()
+    assert "2 seeds can't separate these methods" in said
+    cells = page.locator(".matrix tbody tr").first.locator("td")
+    assert [float(cell.inner_text().split()[0]) for cell in cells.all()]
+    assert page.locator("#summary figure").first.bounding_box()["y"] < 1500
+    drawn(page.locator("#summary figure").first)
+    assert page.locator("figure:visible").count() == page.locator("#summary figure").count()  # diagnostics are folded
+    assert page.locator("details.section figure svg").count() == 0  # and not drawn
+    assert visit.complaints == []
+
+
+def test_plots_are_drawn_when_they_are_looked_at_in_the_colours_of_the_page(visit):
+    page = visit.page
+    open_section(page, "digits-40")
+    page.locator("#digits-40 .diagnostics > summary").click()
+    figures = page.locator("#digits-40 figure")
+    assert figures.count() == len(FIGURES) - 1  # of accuracy or of mAP
+    for figure in figures.all():
+        drawn(figure)
+        assert figure.locator(".chart svg").bounding_box()["width"] > 200
+    colours = figures.first.locator(".chart").evaluate(
+        """chart => {
+            const ink = getComputedStyle(chart.closest("figure")).color;
+            return [getComputedStyle(chart.querySelector(".role-axis-label text")).fill, ink];
+        }"""
     )
-    for natural, shown, corner, card in drawn:
-        assert natural > 250
-        assert shown > 250
-        assert corner == card
+    assert colours[0] == colours[1]
+    assert visit.complaints == []
+
+
+def test_the_baseline_can_be_chosen(visit):
+    figure = drawn(visit.page.locator("#summary figure").first)
+    figure.locator("select[name=baseline]").select_option("pl")
+    figure.locator("select[name=where]").select_option("digits 40")
+    names = figure.locator(".chart .role-axis-label text")
+    names.filter(has_text="supervised").first.wait_for()
+    shown = names.all_text_contents()
+    assert "pl" not in shown
+    assert "ups" in shown
+
+
+def test_the_legend_filters_charts_and_the_matrix(visit):
+    page = visit.page
+    drawn(page.locator("#summary figure").first)
+    page.locator(".legend").get_by_label("ups", exact=True).uncheck()
+    page.wait_for_function("document.querySelector('#summary figure .chart').textContent.match(/\\bups(?!-)/) === null")
+    assert page.locator(".matrix tbody tr[data-name=ups]").is_hidden()
+    page.locator(".legend").get_by_label("ups", exact=True).check()
+    assert page.locator(".matrix tbody tr[data-name=ups]").is_visible()
+    assert visit.complaints == []
+
+
+def test_marks_say_their_numbers(visit):
+    figure = drawn(visit.page.locator("#summary figure").first)
+    figure.locator(".mark-symbol path").first.hover(force=True)
+    tip = visit.page.locator("#vg-tooltip-element")
+    tip.filter(has_text="difference").wait_for()
+    assert "baseline" in tip.inner_text()
+    assert visit.complaints == []
+
+
+def test_on_paper_no_column_is_lost(browser, report, tmp_path):
+    visit = Visit(browser, report, viewport={"width": 1280, "height": 900})
+    visit.page.locator("#summary figure svg").first.wait_for()
+    heads = visit.page.locator("#digits-40-table thead th:not(.further)").all_text_contents()
+    visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
+    visit.page.context.close()
+    pages = PdfReader(tmp_path / "page.pdf").pages
+    assert sorted(float(side) for side in pages[0].mediabox[2:]) == pytest.approx([595, 842], abs=1)  # A4
+    text = re.sub(r"\s", "", "".join(page.extract_text() for page in pages))
+    for head in heads:
+        assert re.sub(r"\s", "", head) in text
+    assert len(heads) > 8
 
 
 def test_columns_sort_both_ways_and_what_has_no_value_stays_last(visit):
+    open_section(visit.page, "digits-40")
     table = visit.page.locator("#digits-40-table")
     heads = table.locator("thead th").all_inner_texts()
     place = heads.index("accuracy")
@@ -124,6 +196,7 @@ def test_columns_sort_both_ways_and_what_has_no_value_stays_last(visit):
 
 def test_further_columns_are_shown_on_request_and_the_usual_ones_fit(visit):
     page = visit.page
+    open_section(page, "digits-40")
     wide = page.locator(".wide:has(#digits-40-table)")
     shown = "table => [table.scrollWidth, table.clientWidth]"
     needed, there = wide.evaluate(shown)
@@ -131,7 +204,7 @@ def test_further_columns_are_shown_on_request_and_the_usual_ones_fit(visit):
     further = page.locator("#digits-40-table .further")
     assert further.count() > 0
     assert not further.first.is_visible()
-    page.get_by_label("more columns").nth(1).check()
+    page.locator("#digits-40").get_by_label("more columns").check()
     assert all(cell.is_visible() for cell in further.all())
     assert wide.evaluate(shown)[0] > there
     page.locator("#digits-40-table").get_by_role("button", name="seconds", exact=True).click()
@@ -148,12 +221,13 @@ def column(table, place):
 
 
 def test_rows_are_filtered_by_text(visit):
-    field = visit.page.get_by_label("Filter rows").nth(1)
+    open_section(visit.page, "digits-40")
+    field = visit.page.locator("#digits-40").get_by_label("Filter rows")
     rows = visit.page.locator("#digits-40-table tbody tr")
     everything = rows.count()
     field.fill("RAPS comp")
     assert visit.page.locator("#digits-40-table tbody tr:visible th").all_inner_texts() == ["ups-raps-complement"]
-    assert f"1 of {everything} rows" in visit.page.locator("output").nth(1).inner_text()
+    assert f"1 of {everything} rows" in visit.page.locator("#digits-40 output").inner_text()
     field.fill("<script>")
     assert visit.page.locator("#digits-40-table tbody tr:visible").count() == 1
     field.fill("")
@@ -165,5 +239,6 @@ def test_it_can_be_read_without_scripts(browser, report):
     visit = Visit(browser, report, java_script_enabled=False)
     assert visit.page.get_by_label("Filter rows").first.is_hidden()
     assert visit.page.locator("#digits-40-table tbody tr").count() == 10
-    assert visit.page.locator("figure img").first.is_visible()
+    assert visit.page.locator(".matrix tbody tr").first.is_visible()
+    assert visit.page.locator(".findings li").first.is_visible()
     visit.page.context.close()

@@ -17,7 +17,7 @@ def visible(text: str, *, keep: str = "") -> str:
     A terminal would obey an escape sequence, and a line break could pretend to be another line of output. The
     characters ``keep`` stay as they are, and so do all kinds of spaces.
     """
-    if text.isprintable():
+    if (text.translate(dict.fromkeys(map(ord, keep))) if keep else text).isprintable():
         return text
     return "".join(char if char in keep or _is_shown(char) else escaped(char) for char in text)
 

@@ -19,7 +19,6 @@ from pseudobench.experiments.parsing import check_jobs, experiment_from, name_pl
 from pseudobench.experiments.presets import PRESETS
 from pseudobench.files.fetching import reporting
 from pseudobench.registry.components import Registry, installed
-from pseudobench.storage.plans import Plans
 
 _EXAMPLES = """\b
 Examples:
@@ -218,7 +217,6 @@ def command(
     if dry_run:
         show_forecast(specs, config)
         return 0
-    Plans(config.results).put(specs)
     listener = progress.listener(quiet)
     try:
         with reporting(progress.teller(listener)):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pseudobench.cli.cache import show_size, show_time
-from pseudobench.maths.significance import SEEDS_NEEDED
 
 if TYPE_CHECKING:
     from pseudobench.analysis.run_facts import RunFacts
@@ -75,6 +74,8 @@ def show_verdict(runs: Sequence[RunFacts], registry: Registry, results: Path, jo
 
 def _more_seeds(runs: Sequence[RunFacts], jobs: int) -> str:
     """How to get to a test: the seeds to ask for, and what they cost."""
+    from pseudobench.maths.significance import SEEDS_NEEDED
+
     seeds = sorted({run.spec["seed"] for run in runs})
     more = next_seeds(seeds)
     each = len(runs) / len(seeds)
@@ -86,6 +87,8 @@ def _more_seeds(runs: Sequence[RunFacts], jobs: int) -> str:
 
 def next_seeds(seeds: Sequence[int]) -> str:
     """What to say to --seeds for enough of them, those that there are included."""
+    from pseudobench.maths.significance import SEEDS_NEEDED
+
     start = seeds[0]
     whole = list(seeds)
     while len(whole) < SEEDS_NEEDED:

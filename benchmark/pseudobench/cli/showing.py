@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ import click
 
 from pseudobench.base.paths import results_folder
 from pseudobench.cli.completing import names_of
+from pseudobench.errors import BenchError
 from pseudobench.experiments.parsing import parse_labels, parse_names
 
 if TYPE_CHECKING:
@@ -93,8 +96,16 @@ def show_frame(frame: pd.DataFrame, format_: str) -> None:
         show_json(json.loads(frame.to_json(orient="records")))
 
 
-def show_grids(grids: Sequence[Grid], format_: str) -> None:
-    """Print tables for people."""
+def latex_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--caption`` and ``--label``."""
+    command = click.option("--label", help="LaTeX: a label for the table, such as tab:results.")(command)
+    return click.option("--caption", help="LaTeX: a caption in place of ours.")(command)
+
+
+def show_grids(grids: Sequence[Grid], format_: str, *, caption: str | None = None, label: str | None = None) -> None:
+    """Print tables for people; ``caption`` and ``label`` are those of the first in LaTeX."""
+    if format_ != "latex" and (caption or label):
+        raise BenchError("--caption and --label are for --format latex")
     from pseudobench.output import console, formats
 
     if format_ == "html":
@@ -102,5 +113,16 @@ def show_grids(grids: Sequence[Grid], format_: str) -> None:
     elif format_ == "terminal":
         for grid in grids:
             console.show_grid(grid)
+    elif format_ == "latex":
+        first, *others = grids
+        made = [formats.to_latex(first, caption, label, _source()), *map(formats.to_latex, others)]
+        click.echo("\n".join(made), nl=False)
     else:
-        click.echo("\n".join(formats.TEXTS[format_](grid) for grid in grids), nl=False)
+        click.echo("\n".join(map(formats.to_markdown, grids)), nl=False)
+
+
+def _source() -> str:
+    """Where a table came from, for whoever finds it in a paper's source."""
+    from importlib.metadata import version
+
+    return f"Made by pseudobench {version('pseudobench')}: bench {shlex.join(sys.argv[1:])}"

@@ -13,6 +13,7 @@ from pseudobench.cli.completing import names_of
 from pseudobench.cli.showing import (
     filter_options,
     format_option,
+    latex_options,
     read_records,
     results_options,
     show_frame,
@@ -55,6 +56,7 @@ _RUN_COLUMNS = ("rounds", "seconds")
 @click.option("--published-from", metavar="FILE", help="Published numbers of another file.")
 @click.option("--runs", "each_run", is_flag=True, help="One row per run instead of means.")
 @format_option("terminal", "markdown", "latex", "html", "csv", "json")
+@latex_options
 def command(
     results: tuple[str, ...],
     columns: str | None,
@@ -68,6 +70,8 @@ def command(
     published_from: str | None,
     each_run: bool,
     format_: str,
+    caption: str | None,
+    label: str | None,
 ) -> None:
     """Tabulate the run records below the folders RESULTS: means over seeds with 95 % intervals.
 
@@ -85,6 +89,8 @@ def command(
         raise BenchError("--runs shows single runs; it goes neither with --pivot nor with --published")
     if ranked and (each_run or pivoted or beside):
         raise BenchError("--ranks is a table of its own; it goes with neither --runs, --pivot nor --published")
+    if (caption or label) and (format_ != "latex" or ranked or each_run):
+        raise BenchError("--caption and --label are for --format latex, and for means")
     if beside and format_ == "csv":
         raise BenchError("--published makes a second table, and a CSV file holds one; take json, or the file itself")
     _, registry = installed()
@@ -96,7 +102,8 @@ def command(
     elif each_run:
         show_runs(runs, registry, columns, format_, methods=named)
     else:
-        show_summary(runs, registry, columns, format_, methods=named, pivoted=pivoted, published=numbers)
+        words = {"caption": caption, "label": label}
+        show_summary(runs, registry, columns, format_, methods=named, pivoted=pivoted, published=numbers, **words)
 
 
 def show_summary(
@@ -108,6 +115,8 @@ def show_summary(
     methods: set[str] | None = None,
     pivoted: bool = False,
     published: Sequence[Published] | None = None,
+    caption: str | None = None,
+    label: str | None = None,
 ) -> None:
     """Print the summary, the ``published`` numbers of the same datasets, and the reasons of failed runs."""
     from pseudobench.analysis import tables
@@ -135,7 +144,8 @@ def show_summary(
         show_json(both)
     else:
         grid = table_grid(table, "*" if format_ == "terminal" else "Bold")
-        show_grids([grid] if near is None else [grid, published_grid(near)], format_)
+        grids = [grid] if near is None else [grid, published_grid(near)]
+        show_grids(grids, format_, caption=caption, label=label)
     if format_ == "terminal":
         for column in dict.fromkeys(heading.column for heading in table.headings):
             console.tell(f"{column.name}: {column.description}", "dim")

@@ -27,6 +27,7 @@ class RunnerConfig:
     weights by the text that specs identify them with. ``threads`` are those of a run whose recipe names no number,
     ``jobs`` how many runs happen at a time. ``timeout`` is the most seconds that a run may take (None: any number),
     ``keep`` says that whole logits are kept, and ``checkpoint_seconds`` pass between two checkpoints of a training.
+    ``plans`` says that the list of runs is kept beside their records: they are an experiment, not a share of one.
     """
 
     results: Path
@@ -40,6 +41,7 @@ class RunnerConfig:
     timeout: float | None = None
     keep: bool = False
     checkpoint_seconds: float = 60.0
+    plans: bool = False
 
     def weights_file(self, spec: RunSpec) -> Path | None:
         """The file of a run's pretrained weights; None for a run without, or with timm's own."""

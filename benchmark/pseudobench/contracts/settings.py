@@ -63,7 +63,11 @@ class Recipe:
         added=True,
     )
     halve_below: int = param(
-        0, "with fewer labels than this the first round's batches are half as large (UPS: 4000)", low=0, added=True
+        0,
+        "with fewer labels than this the first round's batches are half as large (UPS: 4000)",
+        low=0,
+        high=1_000_000_000,
+        added=True,
     )
     dropout: float = param(0.3, "drop rate of the backbone; MC-dropout draws with it too", low=0, high=0.95)
     augment: str = param(

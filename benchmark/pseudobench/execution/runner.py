@@ -25,6 +25,7 @@ from pseudobench.experiments.splits import split_for
 from pseudobench.registry.components import Registry
 from pseudobench.registry.plugins import Plugins
 from pseudobench.storage.cache import Cache
+from pseudobench.storage.plans import Plans
 from pseudobench.storage.records import Store, StoredRecord
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Runner:
         executor = self.executor or (None if self.config.jobs is None else Processes())
         # Features that can't be cached are computed where runs execute, not here as well.
         datasets = self._loader.load(waiting, device, features=executor is None or self.cache is not None)
+        if self.config.plans:
+            Plans(self.store.folder).put(specs)
         self.listener.experiment_started(len(specs), len(finished))
         for count, names in outdated(self.store, waiting):
             self.listener.runs_outdated(count, names)

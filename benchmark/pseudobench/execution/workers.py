@@ -40,6 +40,7 @@ class WorkerSetup:
         alone = replace(
             config,
             jobs=None,
+            plans=False,
             results=_absolute(config.results),
             data=_absolute(config.data),
             cache=None if config.cache is None else _absolute(config.cache),

@@ -110,9 +110,8 @@ class Training:
         for index, parameter in enumerate(self._parameters()):
             kept = state.get(f"momentum/{index}")
             if kept is not None:
-                self._optimizer.state[parameter]["momentum_buffer"] = kept.to(parameter).clone(
-                    memory_format=torch.preserve_format
-                )
+                # In the parameter's memory order: the fused step takes both as they lie in memory.
+                self._optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(kept)
         self._lesson.restore(state)
         self._stream.restore("stream", state)
         self._draws.set_state(state["draws"])

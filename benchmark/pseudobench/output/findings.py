@@ -13,6 +13,8 @@ from pseudobench.maths.significance import SEEDS_NEEDED
 if TYPE_CHECKING:
     from pseudobench.analysis.arms import Arm
     from pseudobench.registry.components import Registry
+#: Places without a test that are told one by one.
+_FEW = 2
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ def finding_sentences(found: Sequence[Finding]) -> list[str]:
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for each in found:
         groups.setdefault((each.place.dataset, *each.place[2:]), []).append(each)
-    said = []
+    said: list[str] = []
+    untested: list[tuple[str, Finding]] = []
     for members in groups.values():
         place = members[0].place
         alike = [each.place for each in found if each.place.dataset == place.dataset]
@@ -59,8 +62,10 @@ def finding_sentences(found: Sequence[Finding]) -> list[str]:
         name = place.dataset + (f" ({where})" if where else "")
         if tested:
             said.append(_sentence(name, tested))
-        said += [_untested(name, each) for each in members if each not in tested]
-    return said
+        untested += [(name, each) for each in members if each not in tested]
+    if len(untested) <= _FEW:
+        return [*said, *(_untested(name, each) for name, each in untested)]
+    return [*said, f"{len(untested)} other datasets and label counts have fewer than {SEEDS_NEEDED} seeds: no test."]
 
 
 def _untested(name: str, finding: Finding) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pseudobench.base.text import visible
@@ -71,22 +71,28 @@ def escape_latex(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in visible(text))
 
 
-def to_latex(grid: Grid) -> str:
-    """A LaTeX table; needs the package booktabs."""
+def to_latex(grid: Grid, caption: str | None = None, label: str | None = None, source: str = "") -> str:
+    """A LaTeX table, at most as wide as the text; needs the packages booktabs and graphicx.
+
+    ``caption`` is LaTeX of the user's own in place of ours, ``source`` a comment on the table's origin.
+    """
 
     def shown(cell: Shown) -> str:
         text = _MINUS.sub("$-$", escape_latex(cell.text))
         return rf"{{\boldmath\textbf{{{text}}}}}" if cell.mark == "best" else text
 
-    lines = [r"\begin{table}", r"\centering"]
-    if grid.text:
-        lines.append(rf"\caption{{{escape_latex(grid.text)}}}")
+    lines = [f"% {line}" for line in visible(source, keep="\n").splitlines()]
+    lines += [r"\begin{table}", r"\centering"]
+    if caption or grid.text:
+        lines.append(rf"\caption{{{escape_latex(grid.text) if caption is None else caption}}}")
+    lines += [rf"\label{{{label}}}"] if label else []
+    lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"]
     lines += [rf"\begin{{tabular}}{{{'l' * grid.keys}{'r' * (len(grid.header) - grid.keys)}}}", r"\toprule"]
     if grid.groups:
         lines += _latex_groups(grid)
     lines += [_line(map(escape_latex, grid.header)), r"\midrule"]
     lines += [_line(map(shown, row)) for row in grid.rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}", r"\end{table}", ""])
 
 
 def _latex_groups(grid: Grid) -> list[str]:
@@ -157,6 +163,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-TEXTS: dict[str, Callable[[Grid], str]] = {"markdown": to_markdown, "latex": to_latex}

@@ -13,6 +13,7 @@ from pseudobench.output.report.encodings import (
     Names,
     chart_of,
     colour_of,
+    legend_of,
     row_axis,
     row_height,
     shape_of,
@@ -69,7 +70,7 @@ def rounds(means: pd.DataFrame, bounds: pd.DataFrame, names: Names, measure: str
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     y = alt.Y("mean:Q", title=f"{measure}, %", scale=scale)
     colour = colour_of(names, theme, shown)
-    dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=None)
+    dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
     line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash)
     bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y="low:Q", y2="high:Q", color=colour)
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
@@ -97,6 +98,6 @@ def _lines(bounds: pd.DataFrame, ends: tuple[float, float], theme: Theme, *, lev
         text = base.mark_text(
             align="right", dx=0 if level or at == ends[1] else -4, dy=-7 if level else 0, fontSize=10, color=theme.ink
         )
-        other = {"x": alt.value(WIDTH)} if level else {"y": alt.value(-7)}
+        other = {"x": alt.value("width")} if level else {"y": alt.value(-7)}
         drawn.append(text.encode(text=alt.value(label), **{channel: place}, **other))
     return drawn

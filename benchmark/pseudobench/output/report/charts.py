@@ -53,7 +53,7 @@ def coverage(means: pd.DataFrame, names: Names, covered: str, theme: Theme) -> C
     colour = colour_of(names, theme, None)
     images, legend = ["pool", "test"], alt.Legend(symbolFillColor=theme.ink, labelExpr="datum.label + ' images'")
     shape = alt.Shape("images:N", scale=alt.Scale(domain=images, range=["circle", "square"]), legend=legend)
-    opacity = alt.Opacity("images:N", scale=alt.Scale(domain=images, range=[1, 0.6]), legend=legend)
+    opacity = alt.condition("datum.images == 'pool'", alt.value(1), alt.value(0.6))
     x = alt.X("mean:Q", title=f"sets that hold {covered}, %", scale=scale)
     levels = chart_of(means.dropna(subset=["nominal"]).drop_duplicates("series"), names)
     line = levels.mark_rule(color=theme.ink, strokeWidth=1.5, strokeDash=[4, 3]).encode(
@@ -94,10 +94,10 @@ def reliability(bins: pd.DataFrame, names: Names, right: str, theme: Theme) -> C
     y = alt.Y("accuracy:Q", title=f"{right}, %", scale=domain, axis=ticks)
     kinds, legend = ["before", "after"], alt.Legend(labelExpr="datum.label + ' scaling'")
     colour = alt.Color(
-        "scaling:N", scale=alt.Scale(domain=kinds, range=[theme.palette[1], theme.palette[0]]), legend=legend
+        "scaling:N", scale=alt.Scale(domain=kinds, range=[theme.palette[3], theme.palette[2]]), legend=legend
     )
     shape = alt.Shape("scaling:N", scale=alt.Scale(domain=kinds, range=["triangle-up", "circle"]), legend=legend)
-    dash = alt.StrokeDash("scaling:N", scale=alt.Scale(domain=kinds, range=[[4, 2], [1, 0]]), legend=None)
+    dash = alt.StrokeDash("scaling:N", scale=alt.Scale(domain=kinds, range=[[4, 2], [1, 0]]), legend=legend)
     base = chart_of(bins, names)
     diagonal = base.mark_rule(color=theme.ink, strokeWidth=0.7).encode(
         x=alt.XDatum(0), y=alt.YDatum(0), x2=alt.X2Datum(100), y2=alt.Y2Datum(100)

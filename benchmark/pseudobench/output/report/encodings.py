@@ -40,12 +40,12 @@ def row_height(names: Sequence[str], least: int = 26) -> int:
 def colour_of(names: Names, theme: Theme, shown: Sequence[str] | None = ()) -> alt.Color:
     """Colours by series; ``shown`` are the series in the legend (None: no legend; empty: all series)."""
     scale = styled(names, theme.colours(names.values()))
-    return alt.Color("series:N", scale=scale, legend=_legend(shown))
+    return alt.Color("series:N", scale=scale, legend=legend_of(shown))
 
 
 def shape_of(names: Names, shown: Sequence[str] | None = ()) -> alt.Shape:
     """Markers by series; ``shown`` as in `colour_of`."""
-    return alt.Shape("series:N", scale=styled(names, shapes(names.values())), legend=_legend(shown))
+    return alt.Shape("series:N", scale=styled(names, shapes(names.values())), legend=legend_of(shown))
 
 
 def styled(names: Names, values: Sequence[Any]) -> alt.Scale:
@@ -53,7 +53,8 @@ def styled(names: Names, values: Sequence[Any]) -> alt.Scale:
     return alt.Scale(domain=wrapped(names), range=list(values))
 
 
-def _legend(shown: Sequence[str] | None) -> Any:
+def legend_of(shown: Sequence[str] | None) -> Any:
+    """The legend of ``shown`` series (None: no legend; empty: all series)."""
     if shown is None:
         return None
     return alt.Legend(values=wrapped(shown)) if shown else alt.Legend()

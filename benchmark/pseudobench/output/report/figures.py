@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,19 +48,35 @@ class Figure:
         made: dict[str, Any] = in_texts(_drawable, drawn)
         return {key: value for key, value in made.items() if key not in ("$schema", "config")}
 
-    def render(self, theme: Theme, format_: str, *, aria: bool = True) -> bytes:
-        """The content of the figure's file, as svg, pdf or png; with ``aria`` each mark of an svg names its values."""
-        spec: dict[str, Any] = {**self.spec(theme), "config": {**theme.config(), "aria": aria}}
+    def render(self, theme: Theme, format_: str, width: float | None = None) -> bytes:
+        """The content of the figure's file, as svg, pdf or png; ``width`` in pixels, of which 96 are an inch."""
+        spec: dict[str, Any] = {**self.spec(theme), "config": theme.config()}
         first = {key: _drawable(values[0]) for key, values in self.choices.items()}
         for name, rows in spec["datasets"].items():
-            spec["datasets"][name] = [
-                row for row in rows if all(row.get(key, one) == one for key, one in first.items())
-            ]
+            spec["datasets"][name] = [row for row in rows if all(row.get(key, at) == at for key, at in first.items())]
+        if width is not None:
+            fit(spec, width)
         if format_ == "svg":
             return vl_convert.vegalite_to_svg(spec).encode()
         if format_ == "pdf":
-            return vl_convert.vegalite_to_pdf(spec)
+            return vl_convert.vegalite_to_pdf(spec) if width is None else _real_pdf(vl_convert.vegalite_to_svg(spec))
         return vl_convert.vegalite_to_png(spec, scale=3)
+
+
+def _real_pdf(svg: str) -> bytes:
+    """A PDF in which 96 pixels of the picture are an inch; by itself a pixel would be a point, of which 72 are one."""
+    sides = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
+    smaller = sides.sub(lambda side: f'width="{0.75 * float(side[1])}" height="{0.75 * float(side[2])}"', svg, count=1)
+    return vl_convert.svg_to_pdf(smaller)
+
+
+def fit(spec: dict[str, Any], width: float) -> None:
+    """Make a specification's views narrower or wider, so that the whole is ``width`` pixels wide; fonts stay."""
+    view, columns = (spec["spec"], int(spec.get("columns") or 1)) if "spec" in spec else (spec, 1)
+    for _ in range(2):  # names of an axis may take another number of lines
+        found = re.search(r'<svg[^>]*? width="([\d.]+)"', vl_convert.vegalite_to_svg(spec))
+        assert found is not None
+        view["width"] = max(60, view["width"] - (float(found[1]) - width) / columns)
 
 
 def _drawable(text: str) -> str:

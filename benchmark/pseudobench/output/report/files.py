@@ -1,20 +1,28 @@
-"""The files of `bench figures`: each figure of each section in each format, and the section's table as a picture."""
+"""The files of `bench figures`: figures of the summary and of each section, and the section's table as a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pseudobench.contracts.parameters import suggest
 from pseudobench.errors import BenchError
 from pseudobench.output.console import picture_of_grid
 from pseudobench.output.report.figures import FIGURES, FORMATS, figures
 from pseudobench.output.report.sections import Section
+from pseudobench.output.report.summary import summarize_sections
+from pseudobench.output.report.summary_figures import NAMES, summary_figures
 from pseudobench.output.report.themes import LIGHT
 from pseudobench.output.text_tables import table_grid
 
+if TYPE_CHECKING:
+    from pseudobench.registry.components import Registry
+
 TABLE = "table"
+#: Widths in pixels, of which 96 are an inch: a column of 85 mm, and a text of 170 mm.
+WIDTHS = {"column": 321.0, "text": 643.0}
 
 
 @dataclass(frozen=True)
@@ -25,24 +33,44 @@ class File:
     make: Callable[[], bytes]
 
 
-def files(found: Sequence[Section], formats: Sequence[str], wanted: Sequence[str] | None = None) -> list[File]:
-    """The files of all sections: all figures, or the ``wanted`` ones. Contents are made later, by `File.make`."""
-    for kind, names, known in (("format", formats, FORMATS), ("figure", wanted or (), (*FIGURES, TABLE))):
+def files(
+    found: Sequence[Section],
+    registry: Registry,
+    formats: Sequence[str],
+    wanted: Sequence[str] | None = None,
+    *,
+    width: str | None = None,
+    prefix: str = "",
+) -> list[File]:
+    """The files of all sections: all figures, or the ``wanted`` ones. Contents are made later, by `File.make`.
+
+    Names begin with ``prefix`` where a section's own does not: two experiments may have the same sections.
+    """
+    known = (*NAMES, *FIGURES, TABLE)
+    for kind, names, there in (("format", formats, FORMATS), ("figure", wanted or (), known)):
         for name in names:
-            if name not in known:
-                raise BenchError(f"there is no {kind} {name!r}{suggest(name, known)}")
+            if name not in there:
+                raise BenchError(f"there is no {kind} {name!r}{suggest(name, there)}")
+    summary = summary_figures(summarize_sections(found, registry))
+    drawn = [(prefix or "all", figure) for figure in summary]
+    drawn += [(named(section.slug, prefix), figure) for section in found for figure in figures(section)]
+    pixels = WIDTHS.get(width or "")
     made = [
-        File(f"{section.slug}-{figure.name}.{format_}", partial(figure.render, LIGHT, format_))
-        for section in found
-        for figure in figures(section)
+        File(f"{name}-{figure.name}.{format_}", partial(figure.render, LIGHT, format_, pixels))
+        for name, figure in drawn
         for format_ in formats
         if wanted is None or figure.name in wanted
     ]
     if "svg" in formats and (wanted is None or TABLE in wanted):
-        made += [File(f"{section.slug}-{TABLE}.svg", partial(_table, section)) for section in found]
+        made += [File(f"{named(section.slug, prefix)}-{TABLE}.svg", partial(_table, section)) for section in found]
     if not made:
         raise BenchError(f"these runs have no numbers for {', '.join(wanted or FIGURES)}")
     return made
+
+
+def named(slug: str, prefix: str) -> str:
+    """The beginning of a section's file names."""
+    return slug if not prefix or f"{slug}-".startswith(f"{prefix}-") else f"{prefix}-{slug}"
 
 
 def _table(section: Section) -> bytes:

@@ -20,7 +20,6 @@ function draw(figure) {
     mode: "vega-lite",
     renderer: "svg",
     actions: false,
-    logLevel: 1, // errors
     ast: true, // no code is made from text
     defaultStyle: false,
     tooltip: { disableDefaultStyle: true, sanitize: text },

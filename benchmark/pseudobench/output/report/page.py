@@ -98,44 +98,48 @@ def _json(value: Any) -> str:
 
 
 def _summary(summary: Summary, shown: list[dict[str, Any]]) -> dict[str, Any]:
-    """The summary as the template takes it."""
+    """The summary as the template takes it. Columns without a test, and rows of little use, are shown on request."""
+    tested = any(each.verdict.tested for each in summary.findings)
     heads = [{"name": "method", "meaning": "", "kind": ""}]
     if summary.ranks:
         meaning = "average over the columns with a test, of the methods that all of these have; 1 is the best"
-        heads.append({"name": "average rank", "meaning": meaning, "kind": "number ascending"})
+        heads.append({"name": "average rank", "meaning": meaning, "kind": "number"})
+    kinds = ["number further" if tested and not each.verdict.tested else "number" for each in summary.findings]
     heads += [
-        {"name": name, "meaning": each.verdict.column.description, "kind": "number"}
-        for name, each in zip(summary.places, summary.findings, strict=True)
+        {"name": name, "meaning": each.verdict.column.description, "kind": kind}
+        for name, each, kind in zip(summary.places, summary.findings, kinds, strict=True)
     ]
+    main = summary.main
     rows = []
     for name in summary.names:
-        rank = summary.ranks.get(name)
-        row: list[dict[str, Any]] = [{"text": name, "below": [], "value": name, "kind": "", "mark": ""}]
+        row: list[dict[str, Any]] = [_content(name, name, "" if name in main else "further")]
         if summary.ranks:
-            text = "" if rank is None else f"{rank:.1f}"
-            row.append({"text": text, "below": [], "value": text, "kind": "number", "mark": ""})
-        for place in range(len(summary.places)):
-            row.append(_matrix_cell(summary, name, place))
+            rank = f"{summary.ranks[name]:.1f}" if name in summary.ranks else ""
+            row.append(_content(rank, rank, "number"))
+        row += [_matrix_cell(summary, name, place, kind) for place, kind in enumerate(kinds)]
         rows.append(row)
+    words = f"{' or '.join(summary.measures)}, mean ± half of the 95 % t interval over seeds."
+    if tested:
+        words += (
+            " Coloured: the best tier of its column, the best mean and every mean that is not found different from it "
+            f"(all pairs tested together at {100 * LEVEL:g} %)."
+        )
     return {
         "sentences": summary.sentences,
         "heads": heads,
         "rows": rows,
-        "reading": (
-            f"{' or '.join(summary.measures)}, mean ± half of the 95 % t interval over seeds. Coloured: the best tier "
-            "of its column, the best mean and every mean that is not found different from it (all pairs tested "
-            f"together at {100 * LEVEL:g} %). Pale columns have too few seeds for a test."
-        ),
+        "further": len(rows) - len(main) + kinds.count("number further"),
+        "reading": words,
         "legend": [
-            {
-                "name": name,
-                "style": style,
-                "series": json.dumps(_drawn_as(name)),
-            }
+            {"name": name, "style": style, "series": json.dumps(_drawn_as(name)), "further": name not in main}
             for name, style in summary.names.items()
         ],
         "figures": shown,
     }
+
+
+def _content(text: str, value: str, kind: str, mark: str = "", below: str = "") -> dict[str, Any]:
+    return {"text": text, "below": [below] if below else [], "value": value, "kind": kind, "mark": mark}
 
 
 def _drawn_as(name: str) -> list[str]:
@@ -143,19 +147,12 @@ def _drawn_as(name: str) -> list[str]:
     return [visible(each, keep="\n") for each in (name, *wrapped([name]))]
 
 
-def _matrix_cell(summary: Summary, name: str, place: int) -> dict[str, Any]:
+def _matrix_cell(summary: Summary, name: str, place: int, kind: str) -> dict[str, Any]:
     cell = summary.cells.get((name, place))
     if cell is None:
-        return {"text": "", "below": [], "value": "", "kind": "number", "mark": ""}
+        return _content("", "", kind)
     mark = "untested" if cell.best is None else "best" if cell.best else ""
-    value = plain_value(cell.value.mean)
-    return {
-        "text": cell.text,
-        "below": [cell.half] if cell.half else [],
-        "value": value,
-        "kind": "number",
-        "mark": mark,
-    }
+    return _content(cell.text, plain_value(cell.value.mean), kind, mark, cell.half)
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from pseudobench.output.text_tables import verdict_sign
 if TYPE_CHECKING:
     from pseudobench.analysis.arms import Arm
     from pseudobench.registry.components import Registry
+_FEW = 12  # rows that are all worth showing
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,15 @@ class Summary:
     ranking: Ranking | None = None
     measures: tuple[str, ...] = field(default=())
 
+    @property
+    def main(self) -> dict[str, int]:
+        """The names that say most: those of two tested places or more, where there are many."""
+        if len(self.names) <= _FEW:
+            return dict(self.names)
+        tested = [at for at, each in enumerate(self.findings) if each.verdict.tested]
+        counts = {name: sum((name, at) in self.cells for at in tested) for name in self.names}
+        return {name: style for name, style in self.names.items() if counts[name] > 1} or dict(self.names)
+
 
 def summarize_sections(sections: Sequence[Section], registry: Registry) -> Summary:
     """The summary of these sections: verdicts are those of all arms, rows those of the arms that are shown."""
@@ -64,13 +74,13 @@ def summarize_sections(sections: Sequence[Section], registry: Registry) -> Summa
     arms = [arm for section in sections for arm in section.arms]
     order = sorted((arm for arm in arms if arm.name in styles and not arm.ceiling), key=_rank)
     names = {arm.name: styles[arm.name] for arm in order}
-    found = tuple(findings(arms, registry))
+    found = tuple(sorted(findings(arms, registry), key=lambda each: not each.verdict.tested))
     places = tuple(place_names([each.place for each in found]))
     titles = {each.place: name for each, name in zip(found, places, strict=True)}
     curves = [_curve(arm, found) for arm in arms if arm.name in styles]
     table = pd.DataFrame([row for rows in curves for row in rows], columns=_CURVE)
     if len(table):
-        table = table[table.groupby("where")["labels"].transform("nunique") > 1]
+        table = table[table.groupby(["where", "series"])["labels"].transform("nunique") > 1]
     return Summary(
         findings=found,
         places=places,

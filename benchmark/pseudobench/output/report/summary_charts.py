@@ -12,6 +12,7 @@ from pseudobench.output.report.encodings import (
     Names,
     chart_of,
     colour_of,
+    legend_of,
     row_height,
     shape_of,
     styled,
@@ -34,7 +35,7 @@ def forest(differences: pd.DataFrame, names: Names, measure: str, theme: Theme) 
     x = alt.X("difference:Q", title=f"difference in {measure}, points")
     points = base.mark_point(filled=True, size=70, opacity=1)
     points = points.encode(x=x, y=row, color=colour, shape=shape_of(names, None))
-    signs = base.mark_text(align="left", fontSize=12).encode(y=row, x=alt.value(WIDTH + 6), text="verdict:N")
+    signs = base.mark_text(align="left", dx=6, fontSize=12).encode(y=row, x=alt.value("width"), text="verdict:N")
     step = row_height(list(names)) / len(names)
     return alt.layer(zero, bars, points, signs).properties(width=WIDTH, height=alt.Step(step))
 
@@ -47,7 +48,7 @@ def curves(means: pd.DataFrame, bounds: pd.DataFrame, names: Names, measure: str
     x = alt.X("labels:Q", title="labels", scale=alt.Scale(type="log", nice=False, padding=12), axis=axis)
     y = alt.Y("mean:Q", title=f"{measure}, %", scale=alt.Scale(zero=False))
     colour = colour_of(names, theme, shown)
-    dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=None)
+    dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
     base = chart_of(means.drop(columns="ceiling"), names)
     line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash)
     bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y="low:Q", y2="high:Q", color=colour)

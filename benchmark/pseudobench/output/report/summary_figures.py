@@ -56,13 +56,15 @@ def _labels(summary: Summary, measure: str) -> Figure:
 
 def _wins(summary: Summary) -> Figure:
     tested = sum(each.verdict.tested for each in summary.findings)
+    names = summary.main
+    data = summary.wins[summary.wins["series"].isin(names) & summary.wins["against"].isin(names)]
     return Figure(
         "wins",
         "Wins, ties and losses",
         f"Of the row against the column, over {tested} datasets and label counts: better / not told apart / worse.",
         "A table of wins, ties and losses.",
-        summary.wins,
-        partial(summary_charts.wins, summary.wins, summary.names),
+        data,
+        partial(summary_charts.wins, data, names),
     )
 
 

@@ -62,10 +62,13 @@ def test_recipes_are_short_and_run(method, code, tmp_path):
 
 
 def test_the_tutorials_commands_work(tmp_path):
+    """Each as it stands there, with the rule of the guide pasted into the module that the first one wrote."""
     blocks = re.findall(r"```bash\n(.*?)```", GUIDE, re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("bench ")]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
+        if not line.startswith("bench plugin new"):
+            (tmp_path / "my-rule" / "pseudobench_my_rule.py").write_text(EXAMPLES[0][1])
         quick = ["--preset", "smoke", "--seeds", "1"] if " run " in line else []
         command = [sys.executable, "-m", "pseudobench", *shlex.split(line)[1:], *quick]
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
@@ -97,3 +100,19 @@ def test_the_guide_names_the_keywords_of_a_backbones_constructor(registry):
     make_network(registry, spec, seed=0, device=torch.device("cpu"))
     assert all(f"`{name}`" in GUIDE for name in given)
     assert {"num_classes": 4, "in_chans": 1, "drop_rate": 0.3}.items() <= given.items()
+
+
+def test_every_recipe_says_how_it_is_run():
+    for method, _ in RECIPES[1:]:
+        assert f"`bench run --plugin recipe.py --methods {method}`" in GUIDE
+
+
+def test_the_backbone_of_the_guide_works(registry, tmp_path, monkeypatch):
+    code = re.search(r"<!-- module: my_networks -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
+    assert code is not None
+    (tmp_path / "my_networks.py").write_text(code[1])
+    monkeypatch.syspath_prepend(tmp_path)
+    __import__("my_networks")
+    spec = NetworkSpec("tiny_net", 5, (3, 8, 8), 0.3)
+    made = make_network(registry, spec, seed=0, device=torch.device("cpu"))
+    assert made(torch.zeros(2, 3, 8, 8)).shape == (2, 5)

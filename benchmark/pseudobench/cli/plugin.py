@@ -31,9 +31,11 @@ def new(name: str, kind: str, folder: Path | None) -> None:
     from pseudobench.registry.scaffold import create
 
     folder = folder or Path(name)
-    for path in create(name, kind, folder):
+    written = list(create(name, kind, folder))
+    for path in written:
         console.say(str(path))
-    console.say(f"next: pip install -e '{folder}[test]' && pytest {folder}, then `bench list {name}`")
+    module = next(path for path in written if path.name.startswith("pseudobench_"))
+    console.say(f"next: bench plugin check {module}; later pip install -e '{folder}[test]' && pytest {folder}")
 
 
 @command.command(epilog="\b\nExamples:\n  bench plugin check my_rule\n  bench plugin check ./my_rule.py")

@@ -56,8 +56,8 @@ def show_verdict(runs: Sequence[RunFacts], registry: Registry, results: Path, jo
 
     found = findings(arms_of(runs, registry), registry)
     console.say()
-    if any(run.place.preset == "smoke" for run in runs):
-        console.tell("The preset smoke shows that everything works. Its numbers mean nothing.", "yellow")
+    if any(run.place.preset == "smoke" and run.done for run in runs):
+        console.tell("The preset smoke shows whether everything works. Its numbers mean nothing.", "yellow")
         found = []
     for line in finding_sentences(found):
         console.tell(line, "bold")

@@ -96,7 +96,7 @@ def attempt(folder, log, pause):
 
 
 #: The last one has a state that its training carries from step to step, and views of the pool.
-METHODS = ("supervised", "pl", "ups-raps", "freematch")
+METHODS = ("supervised", "pl", "ups-raps-held-out", "freematch")
 
 
 def experiment(registry):

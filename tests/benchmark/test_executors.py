@@ -81,9 +81,9 @@ def test_runs_that_share_their_first_network_do_not_start_side_by_side(registry)
     ]
     order = [(spec.method, spec.seed) for spec in in_waves(asked)]
     assert order == [("supervised", 0), ("supervised", 1), ("pl", 0), ("pl", 1), ("ups", 0), ("ups", 1)]
-    methods = ("supervised", "pl", "ups-raps", "ups-raps-size")  # the last two begin with fewer labels
+    methods = ("supervised", "pl", "ups-raps-held-out", "ups-raps-size")  # the last two begin with fewer labels
     one_seed = [resolve(registry, method=method, dataset="digits", seed=0) for method in methods]
-    assert [spec.method for spec in in_waves(one_seed)] == ["supervised", "ups-raps", "pl", "ups-raps-size"]
+    assert [spec.method for spec in in_waves(one_seed)] == ["supervised", "ups-raps-held-out", "pl", "ups-raps-size"]
 
 
 def test_a_run_that_never_comes_back_is_a_failed_one(tmp_path, registry):

@@ -146,7 +146,7 @@ def test_a_head_is_trained_from_the_command_line(bench, weights):
     [
         (("--tune", "head"), "--tune head freezes the backbone, so it needs network.weights"),
         ((*HEAD, "--set", "recipe.augment=weak"), "with --tune head features are computed once; take none"),
-        (("--tune", "all"), "network.tune: 'all' is not one of full, head"),
+        (("--tune", "all"), "'all' is not one of 'full', 'head'"),
         (("--weights", "nowhere.pth"), "--weights nowhere.pth: there is no such file"),
         (("--image-size", "big"), "network.image_size: 'big' is not a whole number in [8, 4096] or none"),
     ],

@@ -22,7 +22,7 @@ def runner(folder, jobs, listener=None, cache=None):
     return make_runner(folder, registry, plugins, listener, cache=cache, jobs=jobs)
 
 
-def specs(registry, methods=("supervised", "pl", "ups-raps"), **settings):
+def specs(registry, methods=("supervised", "pl", "ups-raps-held-out"), **settings):
     return [
         resolve(registry, method=method, dataset="digits", seed=seed, settings={**QUICK, **settings})
         for seed in (0, 1)

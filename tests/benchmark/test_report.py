@@ -26,7 +26,7 @@ def test_the_report_says_where_it_is_and_is_the_same_again(bench, runs):
     page = Page(Path("second.html"))
     assert "6 runs: 6 done" in page.text
     assert "3702ed92f3439a7c96d582325ce2b4e1a4a837ce" in page.text
-    assert "bench run --methods supervised,pl,ups-raps --seeds 2 --dataset digits --labels 40" in page.text
+    assert "bench run --methods supervised,pl --seeds 2 --dataset digits --labels 40" in page.text
 
 
 def test_the_summary_is_what_the_records_say(bench, runs):

@@ -16,6 +16,8 @@ METHODS = [
     "pl",
     "ups",
     "ups-raps",
+    "ups-raps-held-out",
+    "ups-raps-tuned",
     "ups-raps-size",
     "ups-raps-complement",
     "raps-singleton",
@@ -41,7 +43,9 @@ def test_every_method_runs_and_records(registry, method):
     uses_sets = registry.method(method).sets is not None
     assert ("coverage" in selection) == uses_sets
     if uses_sets:
-        assert selection["calibration_points"] == 20
+        before = rounds[-2]["selection"]
+        trained_on = 100 + before["positives"] if method == "ups-raps" else 20
+        assert selection["calibration_points"] == trained_on
         assert sum(selection["sizes"]) == selection["pool"] == 1101
         assert selection["scaling"]["temperature"] > 0
 
@@ -104,7 +108,7 @@ def test_sets_leave_plain_labels_alone_unless_they_are_empty(registry):
 
 
 def test_tuning_is_recorded(registry):
-    selection = run(registry, spec_for(registry, "ups-raps", raps__tune=0.5, loop__rounds=1))[1]["selection"]
+    selection = run(registry, spec_for(registry, "ups-raps-held-out", raps__tune=0.5, loop__rounds=1))[1]["selection"]
     assert selection["calibration_points"] == 20
     assert selection["calibrated"]["points"] == 10
     assert selection["calibrated"]["lam"] in (0.001, 0.01, 0.1, 0.2, 0.5)

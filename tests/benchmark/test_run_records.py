@@ -46,7 +46,7 @@ def test_an_unfinished_record_is_run_again(tmp_path, registry):
 
 
 def test_a_record_holds_what_made_it(tmp_path, registry):
-    spec = spec_for(registry, "ups-raps")
+    spec = spec_for(registry, "ups-raps-held-out")
     (record,) = runner(tmp_path).run([spec])
     assert record["format"] == FORMAT
     assert record["spec"]["settings"]["ups"]["tau_p"] == 0.7

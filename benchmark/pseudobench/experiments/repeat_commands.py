@@ -7,8 +7,9 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from pseudobench.contracts.parameters import Value
+from pseudobench.contracts.parameters import Value, parameters
 from pseudobench.contracts.run_spec import RunSpec, flat
+from pseudobench.contracts.settings import GROUPS
 from pseudobench.errors import BenchError
 from pseudobench.experiments.parsing import SHORT
 from pseudobench.experiments.resolving import resolve
@@ -53,6 +54,7 @@ def _settings(spec: RunSpec, registry: Registry) -> tuple[dict[str, Value], str]
         now = _resolved(spec, said, registry)
         defaults = flat(now.settings)
         said |= {key: value for key, value in held.items() if key not in defaults or defaults[key] != value}
+        said |= {key: value for key, value in _left_out().items() if key in defaults and key not in held}
         now = _resolved(spec, said, registry)
     except BenchError as error:
         return said, str(error)
@@ -60,6 +62,16 @@ def _settings(spec: RunSpec, registry: Registry) -> tuple[dict[str, Value], str]
         return said, "the installed version runs something else under these names"
     changed = sorted(name for name in spec.sources if spec.sources[name] != now.sources.get(name))
     return said, f"changed since: {', '.join(changed)}" if changed else ""
+
+
+def _left_out() -> dict[str, Value]:
+    """Settings of the harness that specs leave out at their default, which a preset may have changed since."""
+    return {
+        f"{group}.{each.name}": each.default
+        for group, declared in GROUPS.items()
+        for each in parameters(declared)
+        if each.added
+    }
 
 
 def _resolved(spec: RunSpec, settings: Mapping[str, Value], registry: Registry) -> RunSpec:

@@ -18,6 +18,9 @@ URI = "PSEUDOBENCH_MLFLOW"
 #: MLflow's experiment for the runs, unless MLFLOW_EXPERIMENT_NAME names another.
 EXPERIMENT = "pseudobench"
 
+#: Attempts to reach the database, with pauses of 1/4, 1/2, 1 and 2 seconds between them.
+_ATTEMPTS = 5
+
 #: Run id to MLflow's run id, for the runs of this process that have not ended.
 _runs: dict[str, str] = {}
 
@@ -47,15 +50,33 @@ def _experiment(client: MlflowClient) -> str:
     return str(found.experiment_id)
 
 
+def _connected() -> tuple[MlflowClient, str]:
+    """A client, and the id of the experiment.
+
+    Of two processes that make the tables of a new database at the same moment one fails: it tries again.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            client = _client()
+            return client, _experiment(client)
+        except BenchError:
+            raise
+        except Exception:  # sqlalchemy's errors, some of them inside MLflow's
+            if attempt == _ATTEMPTS - 1:
+                raise
+            time.sleep(2**attempt / 4)
+    raise AssertionError
+
+
 @hookimpl
 def bench_run_started(spec: RunSpec) -> None:
     """Start an MLflow run of the same name, with every choice of the spec as a parameter."""
     if not os.environ.get(URI):
         return
-    client = _client()
+    client, experiment = _connected()
     from mlflow.entities import Param
 
-    started = client.create_run(_experiment(client), run_name=spec.run_id, tags={"pseudobench.run_id": spec.run_id})
+    started = client.create_run(experiment, run_name=spec.run_id, tags={"pseudobench.run_id": spec.run_id})
     _runs[spec.run_id] = started.info.run_id
     params = [Param(name, str(value)) for name, value in choices_of(spec).items()]
     client.log_batch(started.info.run_id, params=params)

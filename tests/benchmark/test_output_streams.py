@@ -52,6 +52,7 @@ def test_an_early_interrupt_is_one_line(here, tmp_path):
     process = bench_process("run", "--plugin", "slow.py")
     while not (tmp_path / "started").exists():
         time.sleep(0.05)
+    time.sleep(0.5)  # in its sleep by now: an interrupt while the file is being closed would be lost
     process.send_signal(signal.SIGINT)
     assert process.communicate()[1].strip().splitlines() == [
         "error: stopped; finished runs are kept, and the same command goes on with the rest"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -214,8 +215,11 @@ def test_an_early_interruption_is_one_line(tmp_path):
         until = time.monotonic() + 60
         while "torch" not in Path(f"/proc/{process.pid}/maps").read_text() and time.monotonic() < until:
             time.sleep(0.05)  # it is at its imports
-        os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        for _ in range(20):  # some libraries swallow an interrupt while they are imported: one presses again
+            os.killpg(process.pid, signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                _, errors = process.communicate(timeout=5)
+                break
     assert process.returncode == 130
     lines = [line for line in errors.splitlines() if line.strip()]
     assert "Traceback" not in errors

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     # In processes that tests start, threads that wait for each other would keep a core busy that other tests need.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # A shell ignores interrupts on behalf of its background jobs, and processes that tests start would inherit that.
+    with suppress(ValueError):  # not in a main thread
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config.option, "loadscopereorder"):  # pytest-xdist would begin with the files of most tests
         config.option.loadscopereorder = False
 

@@ -61,7 +61,21 @@ class Bald:
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class _SeveralOutputs:
+    """Mean and deviation over several outputs for each sample; subclasses say whose."""
+
+    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
+    needs_sets: ClassVar[bool] = False
+    negative_temperature: float = param(
+        2.0,
+        "temperature that softens probabilities for the rule on negatives (single-label)",
+        low=0,
+        exclusive=True,
+    )
+
+
+@dataclass(frozen=True)
+class Ensemble(_SeveralOutputs):
     """A deep ensemble: mean and deviation over networks from different seeds (Lakshminarayanan et al. 2017).
 
     Every round trains ``networks`` networks on the same labels. The first one is evaluated, as in every other method.
@@ -69,15 +83,7 @@ class Ensemble:
     """
 
     name: ClassVar[str] = "ensemble"
-    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
-    needs_sets: ClassVar[bool] = False
     networks: int = param(5, "networks; the deviation is the unbiased one, so at least 2", low=2)
-    negative_temperature: float = param(
-        2.0,
-        "temperature that softens probabilities for the rule on negatives (single-label)",
-        low=0,
-        exclusive=True,
-    )
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
         """Estimate every sample of the pool."""
@@ -90,20 +96,12 @@ class Ensemble:
 
 
 @dataclass(frozen=True)
-class Augmented:
+class Augmented(_SeveralOutputs):
     """Test-time augmentation: mean and deviation over shifted and mirrored views (Ayhan and Berens 2018)."""
 
     name: ClassVar[str] = "test-time"
-    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
-    needs_sets: ClassVar[bool] = False
     needs_images: ClassVar[bool] = True
     views: int = param(10, "augmented views; the deviation is the unbiased one, so at least 2", low=2)
-    negative_temperature: float = param(
-        2.0,
-        "temperature that softens probabilities for the rule on negatives (single-label)",
-        low=0,
-        exclusive=True,
-    )
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
         """Estimate every sample of the pool."""
@@ -114,19 +112,11 @@ class Augmented:
 
 
 @dataclass(frozen=True)
-class Folds:
+class Folds(_SeveralOutputs):
     """The networks of cross calibration as an ensemble: mean and deviation over them and the main network."""
 
     name: ClassVar[str] = "folds"
-    tasks: ClassVar[tuple[str, ...]] = (SINGLE, MULTI)
-    needs_sets: ClassVar[bool] = False
     needs_calibration: ClassVar[bool] = True
-    negative_temperature: float = param(
-        2.0,
-        "temperature that softens probabilities for the rule on negatives (single-label)",
-        low=0,
-        exclusive=True,
-    )
 
     def estimate(self, pool: Pool, sets: PredictionSets | None, context: Context) -> Estimate:
         """Estimate every sample of the pool."""

@@ -57,8 +57,8 @@ class Digits:
         return load_digits(self.name)
 
 
-#: For `cifar_fast`, chosen on training images held out. Two and a half times the steps are what it takes for 80 % on
-#: CIFAR-10 with 4,000 labels and 50 % on CIFAR-100 with 10,000.
+#: For `cifar_fast`, chosen with few trials on training images held out. Its number of steps and its batches are yet to
+#: be confirmed (baselines/cpu-budget.toml).
 _CIFAR_CPU: Mapping[str, Value] = {
     "recipe.steps": 60,
     "recipe.batch_size": 128,

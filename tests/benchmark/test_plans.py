@@ -59,6 +59,7 @@ def test_runs_of_an_interrupted_experiment_are_missing_and_not_forgotten(bench, 
         ("pl", {"loop.rounds": 0}, 1),
         ("ups-raps", {"calibration.policy": "held-out"}, 6),
         ("ups-raps", {"calibration.policy": "cross", "calibration.folds": 4}, 6 + 5 * 4),
+        ("ensemble+hard+ups", {"ensemble.networks": 3}, 6 + 5 * 2),
     ],
 )
 def test_the_most_networks_of_a_run(registry, method, settings, expected):

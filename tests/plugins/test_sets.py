@@ -9,8 +9,8 @@ import pytest
 import torch
 from mapie.classification import SplitConformalClassifier
 from scipy import stats
-from sklearn.base import BaseEstimator, ClassifierMixin
 
+from given_probabilities import Given
 from pseudobench import Context, Fold
 from pseudobench.maths.conformal import class_ranks
 from pseudobench_sets import Aps, ClassConditional, Lac, Saps, TopK
@@ -92,19 +92,6 @@ def test_sets_grow_with_confidence_and_repeat_by_seed(predictor):
 def test_too_few_points_give_full_sets(predictor):
     probs, labels = world(2, 25)
     assert sets(predictor, probs, labels, 5).mask.all()
-
-
-class Given(ClassifierMixin, BaseEstimator):
-    def fit(self, x, y):
-        self.classes_ = np.arange(x.shape[1])
-        self.fitted_ = True
-        return self
-
-    def predict_proba(self, x):
-        return x
-
-    def predict(self, x):
-        return x.argmax(1)
 
 
 def test_lac_and_top_k_are_mapies():

@@ -43,13 +43,6 @@ class Recipe:
     decay: str = param(
         "cosine", "how the rate falls: along a cosine, or linear to zero", choices=("cosine", "linear"), added=True
     )
-    smoothing: float = param(
-        0.0,
-        "share of each positive label that is spread over all classes (label smoothing, single-label)",
-        low=0,
-        high=0.9,
-        added=True,
-    )
     batches: str = param(
         "mixed",
         "mixed: all samples alike; ups: a fixed ratio of positives to negatives, as UPS; half: half of each batch "

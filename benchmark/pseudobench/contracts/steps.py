@@ -24,8 +24,7 @@ class Step:
     entry for each that the objective names; ``pool int64 [U]`` says which samples they are, counted from 0;
     samples held out for calibration are seen too, without labels, and counted after the pool.
 
-    ``progress`` is the share of the training that is done, in [0, 1); ``smoothing`` the recipe's label smoothing, which
-    `pseudobench.maths.losses.loss_of` applies. ``generator`` (on the CPU) is for random draws;
+    ``progress`` is the share of the training that is done, in [0, 1). ``generator`` (on the CPU) is for random draws;
     dropout has a stream of its own.
     """
 
@@ -39,7 +38,6 @@ class Step:
     pool: Tensor | None = None
     progress: float = 0.0
     task: str = SINGLE
-    smoothing: float = 0.0
 
 
 class Objective(Component, Protocol):

@@ -62,7 +62,7 @@ def most_networks(spec: RunSpec) -> int:
         return 1
     rounds = spec.group(Loop).rounds
     folds = spec.group(Calibration).folds if spec.policy == "cross" else 0
-    members = max((int(group.get("members") or 1) for group in spec.settings.values()), default=1)
+    members = int(spec.settings.get(spec.stages["estimator"], {}).get("networks") or 1)
     return rounds + 1 + rounds * max(folds, members - 1)
 
 

@@ -20,7 +20,6 @@ from pseudobench.registry.builtin_objectives import PseudoLabeling
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from pseudobench.contracts.settings import Recipe
     from pseudobench.learning.pool import Normalizer
 
 
@@ -54,8 +53,7 @@ DEFAULT = Lesson()
 class LessonInProgress:
     """The losses of a training's steps, and everything that they depend on besides the network."""
 
-    def __init__(self, lesson: Lesson, data: TrainingSet, normalize: Normalizer, *, recipe: Recipe, seed: int) -> None:
-        self._smoothing = recipe.smoothing
+    def __init__(self, lesson: Lesson, data: TrainingSet, normalize: Normalizer, *, batch_size: int, seed: int) -> None:
         self._lesson, self._device, self._task = lesson, normalize.device, data.task
         self._known = tuple(
             None if part is None else part.to(self._device)
@@ -65,7 +63,7 @@ class LessonInProgress:
         self._pool = None
         if lesson.views:
             ratio = float(getattr(lesson.objective, "ratio", 1))
-            self._pool = PoolViews(lesson, data, normalize, max(round(ratio * recipe.batch_size), 1), seed)
+            self._pool = PoolViews(lesson, data, normalize, max(round(ratio * batch_size), 1), seed)
         start: Any = getattr(lesson.objective, "start", None)
         self._state: dict[str, Tensor] = {}
         if start is not None:
@@ -80,8 +78,7 @@ class LessonInProgress:
         assert positive is not None
         assert negative is not None
         chosen, views = next(self._pool) if self._pool else (None, ())
-        known = (inputs, positive, negative, self._generator, weight, target)
-        step = Step(*known, views, chosen, progress, self._task, self._smoothing)
+        step = Step(inputs, positive, negative, self._generator, weight, target, views, chosen, progress, self._task)
         with self._lesson.blame():
             loss = self._lesson.objective.loss(step, forward, self._state)
             if not isinstance(loss, torch.Tensor) or loss.ndim or not loss.requires_grad:

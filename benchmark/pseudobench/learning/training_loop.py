@@ -48,7 +48,7 @@ class Training:
         groups = param_groups_weight_decay(network, recipe.weight_decay)
         # Fused: one pass over each parameter instead of five, for small networks a fifth of a step's time.
         self._optimizer = torch.optim.SGD(groups, recipe.lr, recipe.momentum, nesterov=recipe.momentum > 0, fused=True)
-        self._lesson = LessonInProgress(lesson, data, normalize, recipe=recipe, seed=seed)
+        self._lesson = LessonInProgress(lesson, data, normalize, batch_size=recipe.batch_size, seed=seed)
         # On the device once, as a whole: batches are gathered where they are used. Vectors are normalized once, too.
         self._vectors = data.images.ndim == 2
         self._images = normalize(data.images[data.rows]) if self._vectors else data.images.to(self._device)

@@ -22,27 +22,18 @@ _SMALLEST = 1e-7  # log(1 - p) stays finite when p rounds to one
 
 
 def positive_cross_entropy(
-    logits: Tensor,
-    positive: Tensor,
-    weight: Tensor | None = None,
-    target: Tensor | None = None,
-    smoothing: float = 0.0,
+    logits: Tensor, positive: Tensor, weight: Tensor | None = None, target: Tensor | None = None
 ) -> Tensor:
     """Cross-entropy on positives, mean over samples: ``-log`` of the probability that falls on them.
 
     With one positive per sample it is the ordinary cross-entropy. With several it asks for one of them to
     be right, which is all that a set of candidates for one label says. With a ``target`` it is
-    ``-sum_c target_c log p_c``, and which classes are positive has no say. ``smoothing`` is the share of the label
-    that is spread evenly over all classes.
+    ``-sum_c target_c log p_c``, and which classes are positive has no say.
     """
     log_probs = functional.log_softmax(logits, dim=1)
     if target is None:
-        likelihood = log_probs.masked_fill(~positive, -torch.inf).logsumexp(1)
-    else:
-        likelihood = (log_probs * target).sum(1)
-    if smoothing:
-        likelihood = (1 - smoothing) * likelihood + smoothing * log_probs.mean(1)
-    return -_mean(likelihood, weight)
+        return -_mean(log_probs.masked_fill(~positive, -torch.inf).logsumexp(1), weight)
+    return -_mean((log_probs * target).sum(1), weight)
 
 
 def negative_cross_entropy(logits: Tensor, negative: Tensor, weight: Tensor | None = None) -> Tensor:
@@ -74,27 +65,26 @@ def single_label_loss(
     negative: Tensor,
     weight: Tensor | None = None,
     target: Tensor | None = None,
-    smoothing: float = 0.0,
 ) -> Tensor:
     """Cross-entropy over the samples that have positives, plus Eq. 5 over those that have only negatives.
 
-    Each of the two is a mean over its own samples. ``target`` and ``smoothing`` concern the first alone.
+    Each of the two is a mean over its own samples. A ``target`` concerns the first alone.
     """
     has_positive = positive.any(1)
     if bool(has_positive.all()):
-        return positive_cross_entropy(logits, positive, weight, target, smoothing)
+        return positive_cross_entropy(logits, positive, weight, target)
     rest = ~has_positive
     loss = negative_cross_entropy(logits[rest], negative[rest], None if weight is None else weight[rest])
     if bool(rest.all()):
         return loss
     weight, target = (None if part is None else part[has_positive] for part in (weight, target))
-    return positive_cross_entropy(logits[has_positive], positive[has_positive], weight, target, smoothing) + loss
+    return positive_cross_entropy(logits[has_positive], positive[has_positive], weight, target) + loss
 
 
 def loss_of(logits: Tensor, step: Step) -> Tensor:
     """The loss of a step's labels and pseudo-labels, by its task; ``logits [B, C]`` are those of its inputs."""
-    known = (logits, step.positive, step.negative, step.weight, step.target)
-    return binary_cross_entropy(*known) if step.task == MULTI else single_label_loss(*known, step.smoothing)
+    loss = binary_cross_entropy if step.task == MULTI else single_label_loss
+    return loss(logits, step.positive, step.negative, step.weight, step.target)
 
 
 def _mean(losses: Tensor, weight: Tensor | None) -> Tensor:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,14 @@ def to_markdown(grid: Grid) -> str:
 
     aligns = ["---"] * grid.keys + ["---:"] * (len(grid.header) - grid.keys)
     lines = [[*map(escape_markdown, grid.flat_header)], aligns, *([shown(cell) for cell in row] for row in grid.rows)]
-    above = f"{escape_markdown(grid.text)}\n\n" if grid.text else ""
+    above = f"{_wrapped(escape_markdown(grid.text))}\n\n" if grid.text else ""
     return above + "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _wrapped(text: str) -> str:
+    """Text in lines that people can read and compare, unless one of them would begin like a heading or a list."""
+    wrapped = textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+    return text if re.search(r"^([#=+-]|\d+[.)])", wrapped, re.MULTILINE) else wrapped
 
 
 _LATEX = {

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from pseudobench.contracts.datasets import MULTI, SINGLE
-from pseudobench.contracts.settings import Recipe
 from pseudobench.errors import PluginError
 from pseudobench.learning.lessons import Lesson, LessonInProgress
 from pseudobench.learning.pool import Normalizer
@@ -114,9 +113,7 @@ class ObjectiveTrial:
     def _lesson(self) -> LessonInProgress:
         context = fake_context(self.classes, seed=self.seed, task=self.task)
         lesson = Lesson(self.make(), context, flip=False)
-        return LessonInProgress(
-            lesson, self._data(), _normalize(), recipe=Recipe(batch_size=self.batch), seed=self.seed
-        )
+        return LessonInProgress(lesson, self._data(), _normalize(), batch_size=self.batch, seed=self.seed)
 
     def _weights(self) -> torch.Tensor:
         drawn = torch.randn(_SIDE * _SIDE, self.classes, generator=self._generator())

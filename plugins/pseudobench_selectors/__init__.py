@@ -1,4 +1,4 @@
-"""Selection rules other than UPS's: equal numbers per class, a growing share (curriculum), thresholds per class.
+"""Selection rules other than UPS's: equal numbers per class, a fixed or growing share, thresholds per class.
 
 The thresholds of FlexMatch and FreeMatch change with every training step there; as selectors they change by round.
 """
@@ -49,6 +49,33 @@ class Curriculum:
 
         count = round(min(self.step * context.round, 1.0) * len(estimate.probs))
         positive = most_confident(estimate.probs, labels.target, count)
+        return Selection(positive, positive.new_zeros(positive.shape))
+
+
+@dataclass(frozen=True)
+class FixedShare:
+    """A fixed share of the pool, in the order of a score: to compare scores where all select equally much."""
+
+    name: ClassVar[str] = "fixed-share"
+    needs_sets: ClassVar[bool] = False
+    share: float = param(0.5, "share of the pool to select", low=0, high=1)
+    by: str = param(
+        "confidence",
+        "samples that come first: with the most probable labels, or with the least uncertain ones",
+        choices=("confidence", "certainty"),
+    )
+
+    def select(
+        self, estimate: Estimate, labels: PseudoLabels, sets: PredictionSets | None, context: Context
+    ) -> Selection:
+        """Choose positives."""
+        from pseudobench_selectors.rules import most_certain, most_confident
+
+        count = round(self.share * len(estimate.probs))
+        if self.by == "certainty":
+            positive = most_certain(estimate.probs, estimate.uncertainty, labels.target, count)
+        else:
+            positive = most_confident(estimate.probs, labels.target, count)
         return Selection(positive, positive.new_zeros(positive.shape))
 
 
@@ -134,7 +161,7 @@ class SoftTargets:
 @hookimpl
 def bench_selectors() -> list[type]:
     """Offer the selectors of this plugin."""
-    return [TopPerClass, Curriculum, Adaptive, SelfAdaptive, BoundedError, SoftTargets]
+    return [TopPerClass, Curriculum, FixedShare, Adaptive, SelfAdaptive, BoundedError, SoftTargets]
 
 
 @hookimpl

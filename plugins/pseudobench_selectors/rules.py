@@ -12,9 +12,23 @@ if TYPE_CHECKING:
 
 def most_confident(probs: Tensor, target: Tensor, count: int) -> Tensor:
     """``target bool [N, C]`` of the ``count`` samples with the most probable labels; of equals, the first."""
-    confidence = probs.masked_fill(~target, -1).amax(1)
-    keep = torch.zeros_like(confidence, dtype=torch.bool)
-    keep[confidence.argsort(descending=True, stable=True)[:count]] = True
+    return _keep(target, probs.masked_fill(~target, -1).amax(1).argsort(descending=True, stable=True)[:count])
+
+
+def most_certain(probs: Tensor, uncertainty: Tensor, target: Tensor, count: int) -> Tensor:
+    """``target bool [N, C]`` of the ``count`` samples with the least uncertain labels; of equals, the most probable.
+
+    Sizes of sets are equal for many samples, so that their order alone would depend on the order of the pool.
+    """
+    by_confidence = probs.masked_fill(~target, -1).amax(1).argsort(descending=True, stable=True)
+    least = uncertainty.masked_fill(~target, torch.inf).amin(1)[by_confidence]
+    return _keep(target, by_confidence[least.argsort(stable=True)[:count]])
+
+
+def _keep(target: Tensor, samples: Tensor) -> Tensor:
+    """``target bool [N, C]`` with the labels of these ``samples int64 [n]`` alone."""
+    keep = torch.zeros(len(target), dtype=torch.bool, device=target.device)
+    keep[samples] = True
     return target & keep[:, None]
 
 

@@ -167,7 +167,7 @@ def test_every_method_runs_on_cifar_files(ten_classes, bench, registry):
     outcome = bench(
         "run",
         *("--dataset", "cifar10", "--labels", "100", "--seeds", "1", "--preset", "smoke"),
-        *("--methods", ",".join(methods), "--json", "--quiet", "--set", "recipe.threads=1"),
+        *("--methods", ",".join(methods), "--json", "--quiet", "--set", "recipe.batch_size=32"),
         "--in-process",  # the made-up files are known to this process alone
     )
     rows = json.loads(outcome.out)

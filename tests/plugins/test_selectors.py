@@ -8,10 +8,11 @@ import torch
 from pseudobench import Context, Estimate, PseudoLabels
 from pseudobench.maths.selection import argmax_mask
 from pseudobench.testing import contract
-from pseudobench_selectors import Adaptive, BoundedError, Curriculum, SelfAdaptive, SoftTargets, TopPerClass
+from pseudobench_selectors import Adaptive, BoundedError, Curriculum, FixedShare, SelfAdaptive, SoftTargets, TopPerClass
 from pseudobench_selectors.rules import (
     bounded_error_thresholds,
     flexible_thresholds,
+    most_certain,
     most_confident,
     self_adaptive_thresholds,
     top_per_class,
@@ -46,6 +47,24 @@ def test_the_curriculum_takes_the_share_that_numpy_would(registry):
     assert confidence[chosen].min() >= confidence[~chosen].max()
 
 
+@pytest.mark.parametrize("by", ["confidence", "certainty"])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_a_fixed_share_is_the_one_that_python_sorts_first(share, by):
+    """Uncertainties are sizes of sets, so that most are equal to others."""
+    draws = torch.Generator().manual_seed(3)
+    probs = torch.rand(200, 5, generator=draws).softmax(1)
+    sizes = torch.randint(1, 4, (200, 1), generator=draws).float().expand(200, 5)
+    labels = PseudoLabels(argmax_mask(probs))
+    context = Context(seed=0, round=1, rounds=5, classes=5)
+    found = FixedShare(share=share, by=by).select(Estimate(probs, sizes), labels, None, context)
+
+    def place(sample):
+        return float(sizes[sample, 0]) if by == "certainty" else 0, -float(probs[sample].max())
+
+    assert rows(found) == sorted(sorted(range(200), key=place)[: round(200 * share)])
+    assert not found.negative.any()
+
+
 def test_top_per_class_is_balanced():
     found = select(TopPerClass(share=2 / 3))
     assert found.positive.sum(0).tolist() == [2, 2]
@@ -57,6 +76,7 @@ def test_samples_without_a_label_are_never_chosen():
     target = argmax_mask(PROBS)
     target[0] = False
     assert not most_confident(PROBS, target, 6)[0].any()
+    assert not most_certain(PROBS, torch.zeros_like(PROBS), target, 6)[0].any()
     assert not top_per_class(PROBS, target, 6)[0].any()
 
 

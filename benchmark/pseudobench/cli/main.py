@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": ("pseudobench.cli.compare", "Test whether methods differ, paired over seeds."),
     "report": ("pseudobench.cli.report", "Write a report on run records as one HTML file."),
     "figures": ("pseudobench.cli.figures", "Draw run records as SVG, PDF or PNG."),
+    "refresh": ("pseudobench.cli.refresh", "Make the tables and figures in Markdown documents again."),
     "rescore": ("pseudobench.cli.rescore", "Compute columns anew from the predictions that runs have kept."),
     "show": ("pseudobench.cli.show", "Show one run, round by round."),
     "data": ("pseudobench.cli.data", "Show where datasets are, and prepare them."),

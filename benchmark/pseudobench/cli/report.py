@@ -77,12 +77,12 @@ def command(
         found = sections(records, registry, columns, parse_names(methods, "methods") if methods else None)
     tables = _tables(found, registry) if site else {}
     page = render_page(found, registry, lambda figures: console.track(figures, "drawing figures"), list(tables))
-    write_output(path, page.encode())
-    for name, text in tables.items():
-        write_output(path.parent / name, text.encode())
+    written = {path: page, **{path.parent / name: text for name, text in tables.items()}}
+    for file, text in written.items():
+        write_output(file, text.encode())
+        console.say(f"{'site' if site else 'report'}: {file}")
     if site:
         write_output(path.parent / ".nojekyll", b"")
-    console.say(f"{'site' if site else 'report'}: {path}")
 
 
 def _tables(found: Sequence[Section], registry: Registry) -> dict[str, str]:

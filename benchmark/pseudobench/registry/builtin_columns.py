@@ -108,7 +108,7 @@ COLUMNS = (
         "precision",
         "positive pseudo-labels that are right, %",
         _of("selection", "positive_precision"),
-        True,
+        None,  # few labels are cleaner than many, and not better
         100,
     ),
     *(
@@ -120,7 +120,7 @@ COLUMNS = (
         "neg-precision",
         "negative pseudo-labels that are right, %",
         _of("selection", "negative_precision"),
-        True,
+        None,
         100,
     ),
     Column(

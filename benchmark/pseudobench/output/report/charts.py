@@ -14,6 +14,7 @@ from pseudobench.output.report.encodings import (
     Names,
     chart_of,
     colour_of,
+    drawn_once,
     row_axis,
     row_height,
     shape_of,
@@ -70,7 +71,8 @@ def coverage(means: pd.DataFrame, names: Names, covered: str, theme: Theme) -> C
 
 def sizes(means: pd.DataFrame, names: Names, theme: Theme) -> Chart:
     """One histogram of set sizes per series with sets."""
-    shown = [name for name in names if name in set(means["series"])]
+    means, names = drawn_once(means, names)
+    shown = list(names)
     largest = int(means["size"].max())
     x = alt.X(
         "size:O",
@@ -87,7 +89,8 @@ def sizes(means: pd.DataFrame, names: Names, theme: Theme) -> Chart:
 
 def reliability(bins: pd.DataFrame, names: Names, right: str, theme: Theme) -> Chart:
     """Accuracy against confidence, one diagram per series, before and after scaling; the diagonal is perfect."""
-    shown = [name for name in names if name in set(bins["series"])]
+    bins, names = drawn_once(bins, names)
+    shown = list(names)
     domain = alt.Scale(domain=[0, 100])
     ticks = alt.Axis(values=[0, 50, 100])
     x = alt.X("confidence:Q", title="confidence, %", scale=domain, axis=ticks)

@@ -70,6 +70,18 @@ def small_multiples(chart: Chart, names: Sequence[str], columns: int, width: int
     return chart.properties(width=width, height=height).facet(facet, columns=columns)
 
 
+def drawn_once(table: pd.DataFrame, names: Names) -> tuple[pd.DataFrame, dict[str, int]]:
+    """The table with one of several series that have the same numbers, under the names of all of them."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        own = table[table["series"] == name].drop(columns="series")
+        if len(own):
+            alike.setdefault(own.to_csv(index=False), []).append(name)
+    joined = {members[0]: " = ".join(members) for members in alike.values()}
+    kept = table[table["series"].isin(joined)]
+    return kept.assign(series=kept["series"].map(joined)), {joined[name]: names[name] for name in joined}
+
+
 def within(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """``table`` with the ends of intervals clipped to 0 to 100 %; the numbers beside the figure are not clipped."""
     return table.assign(**{column: table[column].clip(0, 100) for column in columns})

@@ -16,6 +16,7 @@ from pseudobench.base.text import in_texts, visible
 from pseudobench.output.report import accuracy_charts, charts, measures
 from pseudobench.output.report.encodings import Chart
 from pseudobench.output.report.sections import Section
+from pseudobench.output.report.share_curves import share_chart, share_curves
 from pseudobench.output.report.themes import Theme
 
 if TYPE_CHECKING:
@@ -134,6 +135,20 @@ def _precision(name: str, section: Section) -> Figure:
     )
 
 
+def _shares(name: str, section: Section) -> Figure:
+    points = share_curves(section.rivals, section.measure)
+    names = {curve: index for index, curve in enumerate(dict.fromkeys(points["series"]))}
+    return Figure(
+        name,
+        "How many or how clean",
+        "Rules with one number that was changed: what is selected at each of its values, what share of that is right, "
+        "and where it leads. Means over seeds with 95 % intervals.",
+        f"Share of the pool selected: {_range(points, 'selected')}.",
+        points,
+        partial(share_chart, points, names),
+    )
+
+
 def _coverage(name: str, section: Section) -> Figure:
     means = measures.coverage(section.series)
     covered = "all true classes" if section.multi_label else "the true class"
@@ -197,6 +212,7 @@ FIGURES: dict[str, Callable[[str, Section], Figure]] = {
     "coverage": _coverage,
     "rounds": _rounds,
     "precision": _precision,
+    "shares": _shares,
     "reliability": _reliability,
     "seconds": _seconds,
     "sizes": _sizes,

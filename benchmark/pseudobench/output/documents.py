@@ -25,9 +25,9 @@ class Block:
 
 def blocks(document: str, name: str) -> list[Block]:
     """The blocks of a document, in their order; ``name`` is for errors. Code between fences is only shown."""
-    found = [Block(_arguments(match["command"], name), match["text"]) for match in _matches(document)]
-    opened = len(_OPENING.findall(_FENCE.sub("", document)))
-    if opened != len(found) or any(_OPENING.search(block.text) for block in found):
+    found = [Block(_arguments(match["command"], name), document[slice(*match.span("text"))]) for match in _all(document)]
+    opened = len(_OPENING.findall(_without_code(document)))
+    if opened != len(found):
         raise BenchError(f"{name}: a <!-- bench … --> has no <!-- end --> on a line of its own before the next one")
     return found
 
@@ -35,7 +35,7 @@ def blocks(document: str, name: str) -> list[Block]:
 def fill(document: str, texts: Iterable[str]) -> str:
     """The document with the text of each block replaced."""
     parts, end = [], 0
-    for match, text in zip(_matches(document), texts, strict=True):
+    for match, text in zip(_all(document), texts, strict=True):
         parts += [document[end : match.start("text")], text]
         end = match.end("text")
     return "".join([*parts, document[end:]])
@@ -46,10 +46,13 @@ def block_text(printed: str) -> str:
     return f"\n{printed.strip()}\n\n"
 
 
-def _matches(document: str) -> list[re.Match[str]]:
-    shown = [match.span() for match in _FENCE.finditer(document)]
-    found = _BLOCK.finditer(document)
-    return [each for each in found if not any(begin <= each.start() < end for begin, end in shown)]
+def _all(document: str) -> list[re.Match[str]]:
+    return [*_BLOCK.finditer(_without_code(document))]
+
+
+def _without_code(document: str) -> str:
+    """The document with spaces in place of code between fences, so that every position stays."""
+    return _FENCE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), document)
 
 
 def _arguments(command: str, name: str) -> list[str]:

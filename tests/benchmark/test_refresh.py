@@ -41,19 +41,21 @@ def document(tmp_path):
 
 
 def test_blocks_hold_what_the_commands_print(bench, document):
-    assert bench("refresh", "docs").out.endswith("4 blocks of 1 documents made again, 4 of them other than before\n")
+    assert bench("refresh", "docs").out.endswith("documents: 1, blocks: 4, changed: 4\n")
     text = document.read_text(encoding="utf-8")
     table = bench("table", "runs", "--columns", "accuracy,precision", "--format", "markdown").out
     compared = bench("compare", "supervised", "pl", "--results", "runs", "--format", "markdown").out
-    drawn = [path for path in Path("pictures").iterdir()]
+    drawn = list(Path("pictures").iterdir())
     assert f"accuracy,precision -->\n\n{table.strip()}\n\n<!-- end -->\n\nBetween.\n" in text
     assert f"\n\n{compared.strip()}\n\n<!-- end -->" in text
     assert drawn
     assert all(f"![{path.stem}](../pictures/{path.name})" in text for path in drawn)
     assert "\n\n[page.html](../page.html)\n\n<!-- end -->\nThe end.\n" in text
     assert text.startswith(DOCUMENT[: DOCUMENT.index("old")])
+    described = text.replace(f"![{drawn[0].stem}]", "![What it shows]")
+    document.write_text(described, encoding="utf-8")
     assert bench("refresh", "docs").code == 0
-    assert document.read_text(encoding="utf-8") == text
+    assert document.read_text(encoding="utf-8") == described
 
 
 def test_a_check_names_what_differs_and_writes_nothing(bench, document):
@@ -61,9 +63,9 @@ def test_a_check_names_what_differs_and_writes_nothing(bench, document):
     text = document.read_text(encoding="utf-8")
     assert (bench("refresh", "docs", "--check").code, bench("refresh", "docs", "--check").out) == (
         0,
-        "4 blocks of 1 documents, 0 differences\n",
+        "documents: 1, blocks: 4, different: 0\n",
     )
-    document.write_text(text.replace("| pl |", "| qq |"), encoding="utf-8")
+    document.write_text(text.replace("| pl |", "| qq |", 1), encoding="utf-8")
     (picture,) = Path("pictures").glob("*precision*.svg")
     picture.write_bytes(b"<svg/>")
     Path("page.html").unlink()
@@ -73,7 +75,7 @@ def test_a_check_names_what_differs_and_writes_nothing(bench, document):
         "docs/README.md: `bench table runs --columns accuracy,precision` prints other text",
         f"{picture} would be drawn differently",
         "page.html would be drawn differently",
-        "4 blocks of 1 documents, 3 differences",
+        "documents: 1, blocks: 4, different: 3",
     ]
     assert "| qq |" in document.read_text(encoding="utf-8")
     assert picture.read_bytes() == b"<svg/>"

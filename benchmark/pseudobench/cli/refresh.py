@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -59,12 +60,10 @@ def command(documents: tuple[str, ...], check: bool) -> None:
     if not check:
         for file in files:
             write_output(file, fill(_read(file), done[file]).encode())
-        console.say(f"{len(todo)} blocks of {len(files)} documents made again, {len(stale)} of them other than before")
-        return
-    for line in stale:
+    for line in stale if check else ():
         console.say(line)
-    console.say(f"{len(todo)} blocks of {len(files)} documents, {len(stale)} differences")
-    if stale:
+    console.say(f"documents: {len(files)}, blocks: {len(todo)}, {'different' if check else 'changed'}: {len(stale)}")
+    if check and stale:
         click.get_current_context().exit(1)
 
 
@@ -107,7 +106,7 @@ def _run(block: Block, file: Path, scratch: Path | None) -> tuple[str, list[Path
     if target is None:
         return block_text(printed.getvalue()), []
     written = _written(target, scratch, printed.getvalue())
-    links = block_text("\n".join(_link(path, file) for path in written))
+    links = block_text("\n".join(_link(path, file, block.text) for path in written))
     pairs = ((path, path if scratch is None else scratch / path.relative_to(target)) for path in written)
     return links, [path for path, made in pairs if not path.is_file() or _says(path) != _says(made)]
 
@@ -130,7 +129,10 @@ def _written(target: Path, scratch: Path | None, printed: str) -> list[Path]:
     return found if scratch is None else [target / path.relative_to(scratch) for path in found]
 
 
-def _link(path: Path, document: Path) -> str:
-    """A figure is shown, any other file linked."""
+def _link(path: Path, document: Path, before: str) -> str:
+    """A figure is shown, with the words for those who can't see it that stood there before; other files are linked."""
     near = Path(os.path.relpath(path, document.parent)).as_posix()
-    return f"![{path.stem}]({near})" if path.suffix in (".svg", ".png") else f"[{path.name}]({near})"
+    if path.suffix not in (".svg", ".png"):
+        return f"[{path.name}]({near})"
+    said = re.search(rf"!\[([^\]]*)\]\({re.escape(near)}\)", before)
+    return f"![{said[1] if said else path.stem}]({near})"

@@ -25,7 +25,9 @@ class Block:
 
 def blocks(document: str, name: str) -> list[Block]:
     """The blocks of a document, in their order; ``name`` is for errors. Code between fences is only shown."""
-    found = [Block(_arguments(match["command"], name), document[slice(*match.span("text"))]) for match in _all(document)]
+    found = [
+        Block(_arguments(match["command"], name), document[slice(*match.span("text"))]) for match in _all(document)
+    ]
     opened = len(_OPENING.findall(_without_code(document)))
     if opened != len(found):
         raise BenchError(f"{name}: a <!-- bench … --> has no <!-- end --> on a line of its own before the next one")

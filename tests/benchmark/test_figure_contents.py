@@ -1,0 +1,103 @@
+"""Figures on made-up runs: shares, panels that are alike, critical differences, and a paper's width."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from made_up import around, record, records, save
+from pypdf import PdfReader
+from report_pages import digits_records, put
+
+from pseudobench.output.report.sections import sections
+from pseudobench.output.report.share_curves import share_curves
+from pseudobench.registry.builtin_columns import COLUMNS
+
+FIVE = ("digits", "cifar10", "cifar100", "fashion-mnist", "digits-grid")
+
+
+def marks(path, start):
+    """The descriptions of marks that begin so."""
+    found = (each.get("aria-label") or "" for each in ElementTree.parse(path).iter())
+    return [text for text in found if text.startswith(start)]
+
+
+def words(path):
+    return " ".join(text.strip() for text in ElementTree.parse(path).getroot().itertext() if text.strip())
+
+
+def shares():
+    """Two scores at three shares each, and a method without a number that was changed."""
+    for method in ("softmax+hard+fixed-share", "mc-dropout+hard+fixed-share"):
+        for share in (0.1, 0.5, 0.9):
+            for seed, accuracy in enumerate(around(0.8 - share / 10, 6)):
+                made = record(method, seed, accuracy, settings={"fixed-share.share": share})
+                chosen = {"positive_share": share, "positive_precision": 0.9 - share / 5 + seed / 100}
+                yield {**made, "rounds": [{**made["rounds"][0], "selection": chosen}]}
+    yield from records("pl", around(0.7, 6))
+
+
+def test_shares_are_curves_of_what_the_runs_selected(bench, registry):
+    made = [*shares()]
+    (section,) = sections(made, registry, COLUMNS)
+    found = share_curves(section.rivals, "accuracy")
+    assert set(found["series"]) == {"softmax+hard+fixed-share", "mc-dropout+hard+fixed-share"}
+    one = found[(found["series"] == "softmax+hard+fixed-share") & (found["of"] == "accuracy")]
+    assert one["selected"].tolist() == pytest.approx([10, 50, 90])
+    assert one["mean"].tolist() == pytest.approx(
+        [100 * np.mean(around(0.8 - share / 10, 6)) for share in (0.1, 0.5, 0.9)]
+    )
+    right = found[(found["series"] == "mc-dropout+hard+fixed-share") & (found["of"] == "precision")]
+    assert right["mean"].tolist() == pytest.approx([100 * (0.9 - share / 5 + 0.025) for share in (0.1, 0.5, 0.9)])
+    save(Path("runs"), made)
+    bench("figures", "--figures", "shares")
+    assert len(marks("figures/digits-40-shares.svg", "pool selected, %: 50")) >= 4  # two curves in two panels
+    assert "precision" in words("figures/digits-40-shares.svg")
+
+
+def test_panels_with_the_same_numbers_are_drawn_once(bench, tmp_path):
+    """Methods that select nothing keep their first network, and its reliability is the same."""
+    first, other = digits_records("supervised", "pl")[:2], digits_records("ups")
+    twins = [{**each, "spec": {**each["spec"], "method": "pl"}, "run_id": each["run_id"] + "-pl"} for each in first]
+    put(tmp_path / "runs", *first, *twins, *other)
+    bench("figures", "--figures", "reliability")
+    text = words("figures/digits-40-reliability.svg")
+    assert "supervised = pl" in text
+    assert text.count("supervised") == 1
+    assert "ups" in text
+
+
+def test_critical_differences_over_five_datasets(bench):
+    """Two methods that take turns are joined by a bar, and the one that is always last stands apart."""
+    groups = []
+    for place, dataset in enumerate(FIVE):
+        labels = 400 if dataset == "cifar100" else 100
+        best, second = (0.9, 0.8) if place % 2 else (0.8, 0.9)
+        for method, mean in (("pl", best), ("ups", second), ("supervised", 0.5)):
+            made = records(method, around(mean, 6, place), dataset=dataset, labels=labels)
+            groups.append([{**each, "rounds": [with_map(each["rounds"][0], dataset)]} for each in made])
+    save(Path("runs"), *groups)
+    bench("figures", "--figures", "ranks")
+    drawn = "figures/all-ranks.svg"
+    found = {text.partition("row: ")[2]: text for text in marks(drawn, "average rank, 1 the best: ")}
+    ranks = {name: float(text.partition("best: ")[2].partition(";")[0]) for name, text in found.items()}
+    assert ranks == pytest.approx({"pl": 1.6, "ups": 1.4, "supervised": 3.0})
+    assert "not told apart" in words(drawn)
+
+
+def with_map(round_, dataset):
+    if dataset != "digits-grid":
+        return round_
+    return {**round_, "test": {**round_["test"], "map": round_["test"]["accuracy"]}}
+
+
+@pytest.mark.parametrize(("width", "millimetres"), [("column", 85), ("text", 170)])
+def test_a_pdf_is_as_wide_as_a_paper_asks_for(bench, width, millimetres):
+    groups = [records(method, around(mean)) for method, mean in (("supervised", 0.7), ("pl", 0.8), ("ups", 0.75))]
+    save(Path("runs"), *groups)
+    assert bench("figures", "--format", "pdf", "--width", width, "--figures", "accuracy,differences").code == 0
+    for path in Path("figures").glob("*.pdf"):
+        (page,) = PdfReader(path).pages
+        assert float(page.mediabox.width) / 72 * 25.4 == pytest.approx(millimetres, rel=0.03), path.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import torch
 
@@ -117,6 +118,14 @@ def test_a_paper_preset_does_not_augment_vectors(registry):
     spec = resolve(registry, method="ups", dataset="wine", seed=0, preset="paper")
     assert spec.settings["recipe"]["augment"] == "none"
     assert spec.settings["recipe"]["epochs"] == 1024
+
+
+def test_moments_of_features_are_numpys():
+    """Over a whole number of parts, and with some rows left."""
+    for rows in (1024, 2500):
+        vectors = torch.randn(rows, 7, generator=torch.Generator().manual_seed(rows)) * 3 + 100
+        exact = vectors.numpy().astype(np.float64)
+        np.testing.assert_allclose(Samples(vectors).moments, (exact.mean(0), exact.std(0, ddof=1)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["mlp", "linear"])

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 
 def moments(probs: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and unbiased standard deviation ``[B, C]`` over the passes of probabilities ``[passes, B, C]``."""
-    deviation = probs.std(0) if probs.shape[1] else probs.sum(0)  # torch warns about the deviation of no samples
-    return probs.mean(0), deviation
+    """Mean and unbiased standard deviation ``[B, C]`` over the passes of probabilities ``[passes, B, C]``.
+
+    Written out: ``std`` along the first dimension takes torch up to thirty times as long on the CPU.
+    """
+    mean = probs.mean(0)
+    return mean, ((probs - mean) ** 2).sum(0).div_(len(probs) - 1).sqrt_()
 
 
 def estimate_from_samples(samples: Iterable[Tensor], negative_temperature: float, context: Context) -> Estimate:

@@ -162,7 +162,7 @@ def ten_classes(tmp_path, monkeypatch):
 
 
 def test_every_method_runs_on_cifar_files(ten_classes, bench, registry):
-    """But the one that needs features which no label has shaped, and the one that is others in turn and takes minutes."""
+    """But the one that needs features which no label has shaped, and the longest, which has digits for it."""
     left_out = ("jackknife-singleton", "softmatch-fdr")
     methods = [entry.name for entry in registry.of("methods") if entry.name not in left_out]
     outcome = bench(

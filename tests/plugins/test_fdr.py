@@ -96,7 +96,7 @@ def test_without_wrong_points_everything_or_nothing_is_selected():
     assert not select(Fdr(q=0.1), few, right).any()  # 1/5 is not: four points can't show an error below a tenth
 
 
-@pytest.mark.parametrize(("method", "points"), [("fdr", 25), ("fdr-cross", 100)])
+@pytest.mark.parametrize(("method", "points"), [("fdr", 25), ("fdr-cross", 100), ("softmatch-fdr", 100)])
 def test_as_runs(tmp_path, method, points):
     plugins, registry = installed()
     spec = resolve(

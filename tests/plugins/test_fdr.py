@@ -105,7 +105,7 @@ def test_as_runs(tmp_path, method, points):
         dataset="digits",
         seed=0,
         labels=100,
-        settings={"loop.rounds": 1, "recipe.epochs": 8, "fdr.q": 0.2, "calibration.folds": 3},
+        settings={"loop.rounds": 1, "recipe.epochs": 4, "recipe.steps": 10, "fdr.q": 0.2, "calibration.folds": 3},
     )
     (record,) = make_runner(tmp_path, registry, plugins).run([spec])
     assert record["status"] == "done", record["error"]

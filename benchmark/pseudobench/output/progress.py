@@ -106,7 +106,7 @@ class LiveProgress(Listener):
 
     def __init__(self) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}", markup=False, table_column=_cut(24)),
+            TextColumn("{task.description}", markup=False, table_column=_cut(34)),
             BarColumn(bar_width=12),
             TextColumn("{task.fields[note]}", markup=False, table_column=_cut(22)),
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),

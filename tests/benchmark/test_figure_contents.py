@@ -12,7 +12,7 @@ from pypdf import PdfReader
 from report_pages import digits_records, put
 
 from pseudobench.output.report.sections import sections
-from pseudobench.output.report.share_curves import share_curves
+from pseudobench.output.report.setting_curves import setting_points, share_points
 from pseudobench.registry.builtin_columns import COLUMNS
 
 FIVE = ("digits", "cifar10", "cifar100", "fashion-mnist", "digits-grid")
@@ -42,7 +42,7 @@ def shares():
 def test_shares_are_curves_of_what_the_runs_selected(bench, registry):
     made = [*shares()]
     (section,) = sections(made, registry, COLUMNS)
-    found = share_curves(section.rivals, "accuracy")
+    found = share_points(section.rivals, "accuracy")
     assert set(found["series"]) == {"softmax+hard+fixed-share", "mc-dropout+hard+fixed-share"}
     one = found[(found["series"] == "softmax+hard+fixed-share") & (found["of"] == "accuracy")]
     assert one["selected"].tolist() == pytest.approx([10, 50, 90])
@@ -51,10 +51,31 @@ def test_shares_are_curves_of_what_the_runs_selected(bench, registry):
     )
     right = found[(found["series"] == "mc-dropout+hard+fixed-share") & (found["of"] == "precision")]
     assert right["mean"].tolist() == pytest.approx([100 * (0.9 - share / 5 + 0.025) for share in (0.1, 0.5, 0.9)])
+    by_value = setting_points(section.rivals, "accuracy")
+    assert set(by_value["setting"]) == {"fixed-share.share"}
+    assert by_value["value"].tolist() == [0.1, 0.5, 0.9] * 2
+    assert by_value["mean"].tolist() == pytest.approx(one["mean"].tolist() * 2)
     save(Path("runs"), made)
-    bench("figures", "--figures", "shares")
+    bench("figures", "--figures", "shares,settings")
+    assert "fixed-share.share" in words("figures/digits-40-settings.svg")
     assert len(marks("figures/digits-40-shares.svg", "pool selected, %: 50")) >= 4  # two curves in two panels
     assert "precision" in words("figures/digits-40-shares.svg")
+
+
+def test_a_curve_is_of_one_number_with_everything_else_alike(registry):
+    """Two batches at three numbers of steps each are two curves of steps, and none of anything else."""
+    made = [
+        record("pl", 0, 0.7 + steps / 1000, settings={"recipe.steps": steps, "recipe.batches": batches})
+        for steps in (10, 20, 40)
+        for batches in ("half", "mixed")
+    ]
+    (section,) = sections(made, registry, COLUMNS)
+    found = setting_points(section.rivals, "accuracy")
+    assert set(found["setting"]) == {"recipe.steps"}
+    curves = {name: rows["mean"].tolist() for name, rows in found.groupby("series")}
+    assert len(curves) == 2
+    assert all(means == pytest.approx([71, 72, 74]) for means in curves.values())
+    assert all("steps" not in name for name in curves)
 
 
 def test_panels_with_the_same_numbers_are_drawn_once(bench, tmp_path):

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_OBJECTIVES = "18f0f48"
 #: The last revision that took one process unless told otherwise.
 ONE_PROCESS = "2574e79"
-#: Turns of each command, twice as many of trainings; the least time counts for runs, the median for ratios of trainings.
+#: Turns of each command; the least time counts. Of trainings twice as many, and the median of their ratios.
 TURNS = 3
 
 

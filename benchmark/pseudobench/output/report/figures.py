@@ -16,7 +16,7 @@ from pseudobench.base.text import in_texts, visible
 from pseudobench.output.report import accuracy_charts, charts, measures
 from pseudobench.output.report.encodings import Chart
 from pseudobench.output.report.sections import Section
-from pseudobench.output.report.share_curves import share_chart, share_curves
+from pseudobench.output.report.setting_curves import setting_chart, setting_points, share_chart, share_points
 from pseudobench.output.report.themes import Theme
 
 if TYPE_CHECKING:
@@ -135,18 +135,33 @@ def _precision(name: str, section: Section) -> Figure:
     )
 
 
+def _settings(name: str, section: Section) -> Figure:
+    points = setting_points(section.rivals, section.measure)
+    return Figure(
+        name,
+        f"{_TITLES[section.measure]} by setting",
+        "Methods that were run with several values of a number, everything else alike. Means with 95 % intervals.",
+        f"Mean {section.measure} of {_range(points, 'mean')}.",
+        points,
+        partial(setting_chart, points, _numbered(points), section.measure),
+    )
+
+
 def _shares(name: str, section: Section) -> Figure:
-    points = share_curves(section.rivals, section.measure)
-    names = {curve: index for index, curve in enumerate(dict.fromkeys(points["series"]))}
+    points = share_points(section.rivals, section.measure)
     return Figure(
         name,
         "How many or how clean",
-        "Rules with one number that was changed: what is selected at each of its values, what share of that is right, "
-        "and where it leads. Means over seeds with 95 % intervals.",
+        "The same runs: what is selected at each value of the number, what share of that is right, and where it leads.",
         f"Share of the pool selected: {_range(points, 'selected')}.",
         points,
-        partial(share_chart, points, names),
+        partial(share_chart, points, _numbered(points)),
     )
+
+
+def _numbered(points: pd.DataFrame) -> dict[str, int]:
+    """Names of curves with styles of their own: they are not those of the table's rows."""
+    return {curve: index for index, curve in enumerate(dict.fromkeys(points["series"]))}
 
 
 def _coverage(name: str, section: Section) -> Figure:
@@ -212,6 +227,7 @@ FIGURES: dict[str, Callable[[str, Section], Figure]] = {
     "coverage": _coverage,
     "rounds": _rounds,
     "precision": _precision,
+    "settings": _settings,
     "shares": _shares,
     "reliability": _reliability,
     "seconds": _seconds,

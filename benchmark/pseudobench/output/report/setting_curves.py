@@ -1,0 +1,114 @@
+"""Arms that differ in one number as curves: accuracy against the number, and against what it leads a rule to select."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import pandas as pd
+
+from pseudobench.analysis.arms import varying
+from pseudobench.output.report.encodings import WIDTH, Chart, Names, chart_of, colour_of, legend_of, shape_of, styled
+from pseudobench.output.report.measures import chosen, interval, tested
+from pseudobench.output.report.sections import Series
+from pseudobench.output.report.themes import Theme, dashes
+
+#: Points that a curve needs at least: two numbers are compared by a table.
+_LEAST = 3
+_KEYS = {"accuracy": "accuracy", "mAP": "map"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Arms of one method that differ in one ``setting``, by its value."""
+
+    setting: str
+    name: str
+    points: tuple[tuple[float, Series], ...]
+
+
+def curves_of(series: Sequence[Series]) -> list[Curve]:
+    """All curves of a section: for each method and each of its numbers, one for each choice of everything else."""
+    methods: dict[str, list[Series]] = {}
+    for each in series:
+        if each.done:
+            methods.setdefault(each.arm.method, []).append(each)
+    return [curve for members in methods.values() for curve in _of_method(members)]
+
+
+def _of_method(members: Sequence[Series]) -> Iterator[Curve]:
+    keys = varying([each.arm.settings for each in members])
+    for key in sorted(keys):
+        groups: dict[str, list[tuple[float, Series]]] = {}
+        for each in members:
+            value = each.arm.settings.get(key)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                rest = repr([(other, each.arm.settings.get(other)) for other in sorted(keys - {key})])
+                groups.setdefault(rest, []).append((value, each))
+        for points in groups.values():
+            if len(points) >= _LEAST:
+                yield Curve(key, _without(points[0][1].name, key), tuple(sorted(points, key=lambda point: point[0])))
+
+
+def _without(name: str, key: str) -> str:
+    """An arm's name without what it says of a setting."""
+    last = key.rpartition(".")[2]
+    said = [word for word in name.split(" ") if word.partition("=")[0] not in (last, key, f"\N{MINUS SIGN}{last}")]
+    return " ".join(said)
+
+
+def setting_points(series: Sequence[Series], measure: str) -> pd.DataFrame:
+    """A row for each point: ``setting``, ``value``, the curve's name (``series``), and the mean with its interval."""
+    rows = [
+        {
+            "setting": curve.setting,
+            "value": value,
+            "series": curve.name,
+            **interval(map(tested(_KEYS[measure]), each.done)),
+        }
+        for curve in curves_of(series)
+        for value, each in curve.points
+    ]
+    return pd.DataFrame(rows, columns=["setting", "value", "series", "mean", "low", "high", "n"])
+
+
+def share_points(series: Sequence[Series], measure: str) -> pd.DataFrame:
+    """A row for each point: the curve's name (``series``), ``selected``, a mean with its interval, and ``of`` what."""
+    rows = []
+    for curve in curves_of(series):
+        for _, each in curve.points:
+            selected = interval(map(chosen("positive_share"), each.done))
+            for of, read in ((measure, tested(_KEYS[measure])), ("precision", chosen("positive_precision"))):
+                found = interval(map(read, each.done))
+                if found["n"] and selected["n"]:
+                    rows.append({"series": curve.name, "of": of, "selected": selected["mean"], **found})
+    return pd.DataFrame(rows, columns=["series", "of", "selected", "mean", "low", "high", "n"])
+
+
+def setting_chart(points: pd.DataFrame, names: Names, measure: str, theme: Theme) -> Chart:
+    """A panel for each setting: its value, and the accuracy or mAP that it leads to."""
+    x = alt.X("value:Q", title=None, scale=alt.Scale(zero=False, padding=12))
+    return _panels(points, names, theme, x, f"{measure}, %", "setting")
+
+
+def share_chart(points: pd.DataFrame, names: Names, theme: Theme) -> Chart:
+    """Two panels over the share selected: the accuracy that it leads to, and how many of these labels are right."""
+    x = alt.X("selected:Q", title="pool selected, %", scale=alt.Scale(domain=[0, 100]))
+    return _panels(points, names, theme, x, "%", "of")
+
+
+def _panels(points: pd.DataFrame, names: Names, theme: Theme, x: alt.X, title: str, by: str) -> Chart:
+    """Lines with means and intervals, a panel for each value of the column ``by``."""
+    shown, colour = list(names), colour_of(names, theme, list(names))
+    y = alt.Y("mean:Q", title=title, scale=alt.Scale(zero=False))
+    dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
+    base = chart_of(points, names)
+    line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash, order=x.shorthand)
+    bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y="low:Q", y2="high:Q", color=colour)
+    marks = base.mark_point(filled=True, size=40, opacity=1)
+    dots = marks.encode(x=x, y=y, color=colour, shape=shape_of(names, shown))
+    panel = alt.layer(line, bars, dots).properties(width=WIDTH, height=WIDTH * 2 // 3)
+    facet = alt.Facet(f"{by}:N", title=None, sort=list(dict.fromkeys(points[by])))
+    found: alt.FacetChart = panel.facet(facet, columns=2).resolve_scale(x="independent", y="independent")
+    return found

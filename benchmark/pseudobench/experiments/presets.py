@@ -52,14 +52,15 @@ PRESETS = {
 #: different on satimage and breast-cancer.
 VECTOR: dict[str, Value] = {"recipe.augment": "none", "recipe.threads": 1}
 
-#: Preset to the settings that replace its own if only a head is trained (--tune head). Chosen on validation images.
+#: Preset to the settings that replace its own if only a head is trained (--tune head): as good on validation images as
+#: four times as many steps of a quarter of the samples, in less time (baselines/head-budget.toml).
 HEAD: dict[str, dict[str, Value]] = {
     "smoke": {"recipe.augment": "none"},
     "cpu": {
         "recipe.epochs": 20,
-        "recipe.steps": 50,
-        "recipe.batch_size": 128,
-        "recipe.lr": 0.01,
+        "recipe.steps": 12,
+        "recipe.batch_size": 512,
+        "recipe.lr": 0.03,
         "recipe.weight_decay": 5e-3,
         "recipe.augment": "none",
     },

@@ -52,14 +52,18 @@ def command(documents: tuple[str, ...], check: bool) -> None:
     done: dict[Path, list[str]] = {file: [] for file in files}
     stale: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
+        drawn: dict[Path, Path] = {}
         for place, (file, block) in enumerate(console.track(todo, "running commands")):
-            text, differing = _run(block, file, Path(scratch, str(place)) if check else None)
+            text, made = _run(block, file, Path(scratch, str(place)))
             done[file].append(text)
             stale += [f"{file}: `bench {shlex.join(block.arguments)}` prints other text"] * (text != block.text)
-            stale += [f"{path} would be drawn differently" for path in differing]
-    if not check:
-        for file in files:
-            write_output(file, fill(_read(file), done[file]).encode())
+            stale += [f"{path} would be drawn differently" for path, new in made.items() if _differ(path, new)]
+            drawn |= made
+        if not check:
+            for path, new in drawn.items():
+                write_output(path, new.read_bytes())
+            for file in files:
+                write_output(file, fill(_read(file), done[file]).encode())
     for line in stale if check else ():
         console.say(line)
     console.say(f"documents: {len(files)}, blocks: {len(todo)}, {'different' if check else 'changed'}: {len(stale)}")
@@ -85,8 +89,8 @@ def _files(documents: Sequence[str]) -> Iterator[Path]:
             raise BenchError(f"{name} is neither a Markdown document nor a folder of them")
 
 
-def _run(block: Block, file: Path, scratch: Path | None) -> tuple[str, list[Path]]:
-    """What a command makes of its block, and the files that differ if it writes to ``scratch`` instead."""
+def _run(block: Block, file: Path, scratch: Path) -> tuple[str, dict[Path, Path]]:
+    """What a command makes of its block, and its files by their names, as they were written to ``scratch`` instead."""
     from pseudobench.cli.main import cli
 
     name, *arguments = block.arguments
@@ -97,18 +101,21 @@ def _run(block: Block, file: Path, scratch: Path | None) -> tuple[str, list[Path
     at = next((place + 1 for place, each in enumerate(arguments[:-1]) if each in _TARGETS), None)
     if name in ("figures", "report") and at is None:
         raise BenchError(f"{file}: `bench {name}` of a document says where it writes, with -o")
-    target = None if at is None else Path(arguments[at])
-    if at is not None and scratch is not None:
+    target = Path("." if at is None else arguments[at])
+    if at is not None:
         arguments[at] = str(scratch)
     printed = io.StringIO()
     with redirect_stdout(printed):
         cli.main([name, *arguments], prog_name="bench", standalone_mode=False)
-    if target is None:
-        return block_text(printed.getvalue()), []
-    written = _written(target, scratch, printed.getvalue())
-    links = block_text("\n".join(_link(path, file, block.text) for path in written))
-    pairs = ((path, path if scratch is None else scratch / path.relative_to(target)) for path in written)
-    return links, [path for path, made in pairs if not path.is_file() or _says(path) != _says(made)]
+    if at is None:
+        return block_text(printed.getvalue()), {}
+    written = [Path(line.rpartition(": ")[2]) for line in printed.getvalue().splitlines() if line.strip()]
+    made = {target / path.relative_to(scratch): path for path in written}
+    return block_text("\n".join(_link(path, file, block.text) for path in made)), made
+
+
+def _differ(path: Path, new: Path) -> bool:
+    return not path.is_file() or _says(path) != _says(new)
 
 
 def _says(path: Path) -> object:
@@ -121,12 +128,6 @@ def _says(path: Path) -> object:
         return None
     found = ((element.get("aria-label"), element.text) for element in elements if not element.tag.endswith("style"))
     return [text.strip() for texts in found for text in texts if text and text.strip()]
-
-
-def _written(target: Path, scratch: Path | None, printed: str) -> list[Path]:
-    """The files that a command says it wrote, under the names that they have in the document's folder."""
-    found = [Path(line.rpartition(": ")[2]) for line in printed.splitlines() if line.strip()]
-    return found if scratch is None else [target / path.relative_to(scratch) for path in found]
 
 
 def _link(path: Path, document: Path, before: str) -> str:

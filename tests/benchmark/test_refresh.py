@@ -41,7 +41,7 @@ def document(tmp_path):
 
 
 def test_blocks_hold_what_the_commands_print(bench, document):
-    assert bench("refresh", "docs").out.endswith("documents: 1, blocks: 4, changed: 4\n")
+    assert bench("refresh", "docs").out.endswith("documents: 1, blocks: 4, changed: 6\n")
     text = document.read_text(encoding="utf-8")
     table = bench("table", "runs", "--columns", "accuracy,precision", "--format", "markdown").out
     compared = bench("compare", "supervised", "pl", "--results", "runs", "--format", "markdown").out

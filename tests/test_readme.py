@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -152,4 +153,5 @@ def test_records_were_made_by_committed_code_from_committed_experiments(registry
 
 def identity(spec):
     method = sorted(spec.method.split("+"))  # the order of a composition makes no other method
-    return spec.dataset, spec.labels, spec.backbone, str(method), spec.seed, spec.policy, str(spec.overrides)
+    settings = json.dumps(spec.settings, sort_keys=True)  # what was asked for, or the preset's own: the same run
+    return spec.dataset, spec.labels, spec.backbone, str(method), spec.seed, spec.policy, settings

@@ -57,8 +57,8 @@ class Digits:
         return load_digits(self.name)
 
 
-#: For `cifar_fast`, chosen on training images held out (results/cpu-budget.md). A batch of pseudo-labels beside each one of
-#: labeled samples: in shared batches UPS, most of whose samples have negatives alone, fell below labels alone.
+#: For `cifar_fast`, chosen on training images held out (results/cpu-budget.md). A batch of pseudo-labels beside each
+#: batch of labeled samples: in shared batches UPS, most of whose samples have negatives alone, fell below labels alone.
 _CIFAR_CPU: Mapping[str, Value] = {
     "recipe.steps": 60,
     "recipe.batch_size": 128,

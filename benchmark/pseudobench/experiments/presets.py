@@ -61,6 +61,7 @@ HEAD: dict[str, dict[str, Value]] = {
         "recipe.steps": 12,
         "recipe.batch_size": 512,
         "recipe.lr": 0.03,
+        "recipe.batches": "half",
         "recipe.weight_decay": 5e-3,
         "recipe.augment": "none",
     },

@@ -36,6 +36,7 @@ def here(monkeypatch, tmp_path, bench):
     """A folder with the experiments and results of this project, and made-up images in place of CIFAR's."""
     (tmp_path / "baselines").symlink_to(ROOT / "baselines")
     shutil.copytree(ROOT / "results", tmp_path / "results")
+    shutil.copy(ROOT / "README.md", tmp_path)
     for source, classes in ((Cifar10, 10), (Cifar100, 100)):
         labels = torch.arange(6 * classes) % classes
         noise = torch.randint(0, 64, (len(labels), 3, 32, 32), generator=torch.Generator().manual_seed(0))

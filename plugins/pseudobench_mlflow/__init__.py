@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
 
 from pseudobench import BenchError, choices_of, hookimpl, numbers_of
 
@@ -18,8 +21,8 @@ URI = "PSEUDOBENCH_MLFLOW"
 #: MLflow's experiment for the runs, unless MLFLOW_EXPERIMENT_NAME names another.
 EXPERIMENT = "pseudobench"
 
-#: Attempts to reach the database, with pauses of 1/4, 1/2, 1 and 2 seconds between them.
-_ATTEMPTS = 5
+#: What the address of a database in a file begins with.
+_FILE = "sqlite:///"
 
 #: Run id to MLflow's run id, for the runs of this process that have not ended.
 _runs: dict[str, str] = {}
@@ -53,19 +56,12 @@ def _experiment(client: MlflowClient) -> str:
 def _connected() -> tuple[MlflowClient, str]:
     """A client, and the id of the experiment.
 
-    Of two processes that make the tables of a new database at the same moment one fails: it tries again.
+    One process at a time: two that make the tables of a new file at the same moment leave it half made for good.
     """
-    for attempt in range(_ATTEMPTS):
-        try:
-            client = _client()
-            return client, _experiment(client)
-        except BenchError:
-            raise
-        except Exception:  # sqlalchemy's errors, some of them inside MLflow's
-            if attempt == _ATTEMPTS - 1:
-                raise
-            time.sleep(2**attempt / 4)
-    raise AssertionError
+    uri = os.environ[URI]
+    with FileLock(f"{uri.removeprefix(_FILE)}.lock") if uri.startswith(_FILE) else nullcontext():
+        client = _client()
+        return client, _experiment(client)
 
 
 @hookimpl

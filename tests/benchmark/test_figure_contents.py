@@ -78,6 +78,15 @@ def test_a_curve_is_of_one_number_with_everything_else_alike(registry):
     assert all("steps" not in name for name in curves)
 
 
+def test_a_curve_is_named_by_what_its_points_share(registry):
+    """A level is called α in the names of rows."""
+    made = [record("ups-raps", 0, 0.7 + alpha, settings={"raps.alpha": alpha}) for alpha in (0.05, 0.1, 0.2)]
+    (section,) = sections(made, registry, COLUMNS)
+    found = setting_points(section.rivals, "accuracy")
+    assert set(found["series"]) == {"ups-raps"}
+    assert found["value"].tolist() == [0.05, 0.1, 0.2]
+
+
 def test_panels_with_the_same_numbers_are_drawn_once(bench, tmp_path):
     """Methods that select nothing keep their first network, and its reliability is the same."""
     first, other = digits_records("supervised", "pl")[:2], digits_records("ups")

@@ -29,7 +29,7 @@ A block of a document:
 """
 #: Commands that read records, and the options that say where they write files.
 READERS = ("table", "compare", "figures", "report")
-_TARGETS = ("-o", "--output", "--site")
+_TARGETS = ("-o", "--output")
 
 
 @click.command(epilog=_EXAMPLES)

@@ -48,14 +48,14 @@ def _of_method(members: Sequence[Series]) -> Iterator[Curve]:
                 groups.setdefault(rest, []).append((value, each))
         for points in groups.values():
             if len(points) >= _LEAST:
-                yield Curve(key, _without(points[0][1].name, key), tuple(sorted(points, key=lambda point: point[0])))
+                yield Curve(
+                    key, _common([each.name for _, each in points]), tuple(sorted(points, key=lambda at: at[0]))
+                )
 
 
-def _without(name: str, key: str) -> str:
-    """An arm's name without what it says of a setting."""
-    last = key.rpartition(".")[2]
-    said = [word for word in name.split(" ") if word.partition("=")[0] not in (last, key, f"\N{MINUS SIGN}{last}")]
-    return " ".join(said)
+def _common(names: Sequence[str]) -> str:
+    """The words that all of these names have: without what each says of the setting that they differ in."""
+    return " ".join(word for word in names[0].split(" ") if all(word in name.split(" ") for name in names))
 
 
 def setting_points(series: Sequence[Series], measure: str) -> pd.DataFrame:

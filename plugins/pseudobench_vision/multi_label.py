@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pseudobench import MULTI, BenchError, Value, param
+from pseudobench import MULTI, BenchError, param
 from pseudobench.files.own_files import canonical_path
-from pseudobench_vision.single_label import Cifar10, Digits, Listed, Presets
+from pseudobench_vision.presets import CIFAR10_GRID, PHOTOGRAPHS, Presets
+from pseudobench_vision.single_label import Cifar10, Digits, Listed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pseudobench import Dataset
     from pseudobench_vision.listing import Listing
-
-
-#: For `cifar_cnn`, chosen with --validation for images of one class.
-CIFAR_CPU: Mapping[str, Value] = {
-    "recipe.steps": 150,
-    "recipe.batch_size": 128,
-    "recipe.cosine": 0.5,
-    "loop.rounds": 1,
-}
 
 
 @dataclass(frozen=True)
@@ -52,9 +43,8 @@ class Cifar10Grid(Cifar10):
     train_size: ClassVar[int] = 12_500
     test_size: ClassVar[int] = 2_500
     default_labels: ClassVar[int] = 2000
-    # A quarter of CIFAR-10's batch, since a grid has four times the pixels, and half its steps: minutes on two cores.
     backbone: ClassVar[str] = "cifar_cnn"
-    presets: ClassVar[Presets] = {"cpu": {**CIFAR_CPU, "recipe.steps": 75, "recipe.batch_size": 32}}
+    presets: ClassVar[Presets] = CIFAR10_GRID
 
     def is_present(self, data_dir: Path) -> bool:
         """Whether the files of CIFAR-10 are in the data folder."""
@@ -78,7 +68,7 @@ class Voc2007:
     test_size: ClassVar[int] = 4952
     default_labels: ClassVar[int] = 500
     backbone: ClassVar[str] = "resnet18"
-    presets: ClassVar[Presets] = {"cpu": CIFAR_CPU}
+    presets: ClassVar[Presets] = PHOTOGRAPHS
 
     def is_present(self, data_dir: Path) -> bool:
         """Whether its files are in the data folder."""

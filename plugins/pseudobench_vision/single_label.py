@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pseudobench import BenchError, Value, param
+from pseudobench import BenchError, param
 from pseudobench.files.own_files import canonical_path, fingerprint
+from pseudobench_vision.presets import CIFAR10, CIFAR100, DIGITS, Presets
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pseudobench import Dataset
     from pseudobench_vision.listing import Listing
-
-
-#: The settings of a dataset, by preset.
-Presets = Mapping[str, Mapping[str, Value]]
 
 
 @dataclass(frozen=True)
@@ -31,20 +27,7 @@ class Digits:
     test_size: ClassVar[int] = 596
     default_labels: ClassVar[int] = 40
     backbone: ClassVar[str] = "digits_cnn"
-    presets: ClassVar[Presets] = {
-        # Chosen with --validation. Without augmentation 40 labels leave room above supervised training; a
-        # quarter of them is what conformal sets at alpha = 0.1 need at least. One thread is the fastest for
-        # images this small, and makes results the same however many cores there are.
-        "cpu": {
-            "recipe.epochs": 20,
-            "recipe.steps": 40,
-            "recipe.batch_size": 32,
-            "recipe.augment": "none",
-            "recipe.threads": 1,
-            "calibration.fraction": 0.25,
-        },
-        "smoke": {"recipe.batch_size": 32, "recipe.threads": 1, "calibration.fraction": 0.25},
-    }
+    presets: ClassVar[Presets] = DIGITS
 
     def is_present(self, data_dir: Path) -> bool:
         """Always: it is inside a package that is installed."""
@@ -57,23 +40,6 @@ class Digits:
         return load_digits(self.name)
 
 
-#: For `cifar_fast`, chosen with few trials on training images held out. Its number of steps and its batches are being
-#: measured: results/cpu-budget.md.
-_CIFAR_CPU: Mapping[str, Value] = {
-    "recipe.steps": 60,
-    "recipe.batch_size": 128,
-    "recipe.lr": 0.2,
-    "recipe.weight_decay": 1e-3,
-    "recipe.warmup": 0.2,
-    "recipe.decay": "linear",
-    "recipe.batches": "half",
-    "recipe.mirror": True,
-    "loop.rounds": 1,
-}
-# UPS balances classes on CIFAR-10 but never on CIFAR-100.
-_UNBALANCED: Mapping[str, Value] = {"ups.balance_rounds": 0}
-
-
 @dataclass(frozen=True)
 class Cifar10:
     """CIFAR-10: 60,000 colour images of 32 x 32 pixels, 10 classes (Krizhevsky 2009)."""
@@ -84,7 +50,7 @@ class Cifar10:
     test_size: ClassVar[int] = 10_000
     default_labels: ClassVar[int] = 4000
     backbone: ClassVar[str] = "cifar_fast"
-    presets: ClassVar[Presets] = {"cpu": {**_CIFAR_CPU, "recipe.augment": "cutout"}}
+    presets: ClassVar[Presets] = CIFAR10
 
     def is_present(self, data_dir: Path) -> bool:
         """Whether its files are in the data folder."""
@@ -106,11 +72,7 @@ class Cifar100(Cifar10):
     name: ClassVar[str] = "cifar100"
     classes: ClassVar[int] = 100
     default_labels: ClassVar[int] = 10_000
-    presets: ClassVar[Presets] = {
-        "smoke": _UNBALANCED,
-        "cpu": {**_CIFAR_CPU, **_UNBALANCED},
-        "paper": _UNBALANCED,
-    }
+    presets: ClassVar[Presets] = CIFAR100
 
 
 @dataclass(frozen=True)

@@ -78,3 +78,21 @@ def test_it_takes_the_place_of_torchs_inside_modules():
     assert torch.equal(called, dropout(x, 0.5))
     torch.manual_seed(3)
     assert not torch.equal(layer(x), inside)
+
+
+def test_a_shared_mask_is_the_same_for_all_samples_and_new_in_each_pass():
+    torch.manual_seed(4)
+    x = torch.randn(6, 500)
+    first, second = (dropout(x, 0.3, shared=True) for _ in range(2))
+    kept = first != 0
+    assert kept[0].tolist() == kept[5].tolist()
+    assert stats.binomtest(int((~kept[0]).sum()), 500, 0.3).pvalue > 1e-4
+    torch.testing.assert_close(first[kept], (x / (1 - round(0.3 * STEPS) / STEPS))[kept])
+    assert not torch.equal(kept, second != 0)
+
+
+def test_torchs_own_is_back_after_an_error():
+    own = functional.dropout
+    with pytest.raises(ValueError, match="inside"), FastDropout(shared=True):
+        raise ValueError("inside")
+    assert functional.dropout is own

@@ -129,6 +129,20 @@ def test_mc_dropout_of_a_head_is_that_of_the_whole_network(registry, weights, tm
     torch.testing.assert_close(draws.std(0), full.std(0), rtol=0.15, atol=1e-3)
 
 
+def test_passes_at_once_are_those_of_thinned_features(registry):
+    """Masks on weights or on features: with the same draws, the same logits."""
+    head = make_network(registry, NetworkSpec("digits_cnn", 3, (40,), 0.4, Network(tune="head")), seed=0, device=CPU)
+    x = torch.randn(9, 40)
+    with torch.no_grad(), dropout_on(head):
+        torch.manual_seed(0)
+        found = head.forward_passes(x, 5)
+        torch.manual_seed(0)
+        masks = head.drop(torch.ones(1, 5, 1, 40))[0]
+        expected = torch.stack([head.fc(x * mask) for mask in masks])
+    assert len(masks.unique(dim=0)) == 5
+    torch.testing.assert_close(found, expected)
+
+
 def test_a_head_is_trained_from_the_command_line(bench, weights):
     outcome = bench("run", *HEAD, "--methods", "supervised,ups,ups-raps")
     assert outcome.code == 0

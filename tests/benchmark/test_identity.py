@@ -137,9 +137,10 @@ def test_a_package_is_hashed_with_what_it_imports(tmp_path, monkeypatch):
     (package / "inner").mkdir(parents=True)
     (package / "__init__.py").write_text("def f():\n    from .inner.deep import x\n")
     (package / "inner" / "__init__.py").write_text("")
-    (package / "inner" / "deep.py").write_text("from stranger_package import other\nimport json\n")
+    (package / "inner" / "deep.py").write_text("from stranger_package import other, presets\nimport json\n")
     (package / "other.py").write_text("")
     (package / "unused.py").write_text("")
+    (package / "presets.py").write_text("")  # values that a run took of it are among its settings
     monkeypatch.syspath_prepend(str(tmp_path))
     names = sorted(path.relative_to(package).as_posix() for path in source_code._closure("stranger_package"))
     assert names == ["__init__.py", "inner/__init__.py", "inner/deep.py", "other.py"]

@@ -100,6 +100,21 @@ def test_shared_features_give_the_distribution_of_full_passes(network):
     torch.testing.assert_close(shared.std(0), full.std(0), rtol=0.12, atol=1e-3)
 
 
+def test_one_mask_for_a_batch_gives_each_sample_the_distribution_of_a_mask_of_its_own(network):
+    """Against torch's own dropout: mean and deviation over passes of every sample and class."""
+    drawn = torch.cat(list(NetworkPool(network, images(10), NORMALIZE).samples(4000, 0)), 1)
+    torch.manual_seed(1)
+    network.train()
+    for module in network.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.eval()
+    with torch.no_grad():
+        own = torch.stack([network(NORMALIZE(images(10))) for _ in range(4000)])
+    error = (drawn.var(0) / 4000 + own.var(0) / 4000).sqrt()
+    assert ((drawn.mean(0) - own.mean(0)).abs() < 5 * error).all()
+    torch.testing.assert_close(drawn.std(0), own.std(0), rtol=0.12, atol=1e-3)
+
+
 def test_scaling_reaches_logits_and_samples(network):
     asked = NetworkPool(network, images(), NORMALIZE)
     scaled = asked.scaled(lambda logits: logits / 2)

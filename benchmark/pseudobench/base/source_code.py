@@ -1,6 +1,7 @@
 """Hashes of source code: which code a plugin's component consists of, and whether it has changed.
 
-Comments, docstrings and blank lines do not count: words about code give no other results.
+Comments, docstrings and blank lines do not count: words about code give no other results. Neither do modules called
+``presets``: their values are defaults, and those that a run took are among its settings.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _closure(module: str) -> set[Path]:
     waiting, seen, files = [module], set[str](), set[Path]()
     while waiting:
         name = waiting.pop()
-        if name in seen:
+        if name in seen or name.endswith(".presets"):
             continue
         seen.add(name)
         path = _file(name, roots)

@@ -9,37 +9,49 @@ rounded keep rate, so that the expected value of each element stays exact.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 
 STEPS = 1 << 16
 
 
-class FastDropout(TorchFunctionMode):
-    """A context that replaces ``torch.nn.functional.dropout`` by `dropout`; only CPU tensors are affected."""
+class FastDropout:
+    """A context that replaces ``torch.nn.functional.dropout`` by `dropout`; only CPU tensors are affected.
 
-    def __torch_function__(
-        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        """Torch calls this in place of every torch function used inside the context."""
-        if function is functional.dropout:
-            return dropout(*args, **(kwargs or {}))
-        return function(*args, **(kwargs or {}))
+    The function itself is exchanged, in this process: a torch function mode would be asked about every operation of
+    the network, and takes longer than the dropout it replaces.
+    """
+
+    def __init__(self, *, shared: bool = False) -> None:
+        self._replacement = partial(dropout, shared=shared)
+
+    def __enter__(self) -> None:
+        self._replaced: Callable[..., Tensor] = functional.dropout
+        functional.dropout = self._replacement
+
+    def __exit__(self, *_error: object) -> None:
+        functional.dropout = self._replaced
 
 
-def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``x`` with each element zeroed with probability ``p`` and the rest scaled up, by torch's global generator."""
+def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, *, shared: bool = False) -> Tensor:
+    """``x [B, ...]`` with each element zeroed with probability ``p`` and the rest scaled up, by torch's generator.
+
+    ``shared``: all samples of the batch lose the same elements. Each then sees a thinned network of the same
+    distribution as if the mask were its own.
+    """
     dropped = round(p * STEPS)
     if not training or not dropped:
         return x
-    if x.device.type != "cpu" or dropped >= STEPS:
-        return torch.dropout(x, p, training)
-    return x * keep_mask(x, dropped)
+    if dropped >= STEPS:
+        return torch.zeros_like(x)
+    first = x[:1] if shared else x
+    if x.device.type != "cpu":
+        return x * torch.dropout(torch.ones_like(first), p, True) if shared else torch.dropout(x, p, True)
+    return x * keep_mask(first, dropped)
 
 
 def keep_mask(x: Tensor, dropped: int) -> Tensor:

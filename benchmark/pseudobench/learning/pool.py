@@ -116,14 +116,17 @@ class NetworkPool:
     def samples(self, passes: int, seed: int) -> Iterator[Tensor]:
         """Outputs with dropout switched on, batch by batch: ``float32 [passes, B, C]`` each.
 
-        What comes before the first dropout is computed once for all passes.
+        What comes before the first dropout is computed once for all passes. A pass is one thinned network, drawn anew
+        for each batch of `BATCH` samples.
         """
         before, after = self._parts()
+        at_once: Any = getattr(self._network, "forward_passes", None)
         stream = Stream(seed, self._normalize.device)
         for batch in self._batches():
             shared = before(batch)
             with stream, dropout_on(self._network):
-                drawn = torch.stack([after(shared) for _ in range(passes)]).float().cpu()
+                all_ = at_once(shared, passes) if at_once else torch.stack([after(shared) for _ in range(passes)])
+            drawn = all_.float().cpu()
             yield drawn if self._transform is None else self._transform(drawn)
 
     @torch.no_grad()
@@ -200,7 +203,7 @@ def dropout_on(network: nn.Module) -> Iterator[None]:
         if isinstance(module, _BatchNorm):
             module.eval()
     try:
-        with FastDropout():
+        with FastDropout(shared=True):
             yield
     finally:
         network.eval()

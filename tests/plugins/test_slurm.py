@@ -20,6 +20,7 @@ from pseudobench.registry.components import installed
 from pseudobench.storage.job_notes import JobNotes
 from pseudobench.storage.records import Store, without_times
 from pseudobench_slurm import Slurm
+from pseudobench_slurm.jobs import Cluster
 
 # Submitit does not wait for its local processes: Python complains when it forgets them.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
@@ -96,7 +97,9 @@ def test_what_a_dead_job_had_begun_is_finished_by_the_next_command(cluster, tmp_
     with pytest.raises(Detached):
         runner(folder, on(cluster, wait=False)).run(asked)
     until(lambda: Store(folder).load(asked[0].run_id))
-    kill(cluster, JobNotes(folder).jobs()[asked[0].run_id])
+    job = JobNotes(folder).jobs()[asked[0].run_id]
+    kill(cluster, job)
+    until(lambda: not Cluster(cluster).alive({job}))  # while it is dying, the next command would wait for it
     (record,) = runner(folder, on(cluster)).run(asked)
     assert without_times(record) == without_times(expected[0])
 

@@ -102,4 +102,5 @@ class Head(nn.Module):
         """
         masks = self.drop(torch.ones(1, passes, 1, x.shape[1], device=x.device))[0]
         thinned = (self.fc.weight * masks).flatten(0, 1)
-        return (x @ thinned.T).unflatten(1, (passes, -1)).transpose(0, 1) + self.fc.bias
+        logits: Tensor = (x @ thinned.T).unflatten(1, (passes, -1)).transpose(0, 1) + self.fc.bias
+        return logits

@@ -26,7 +26,7 @@ TRAINING = ("recipe.", "network.")
 _SAID_ELSEWHERE = ("network.tune",)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # two arms have no run in common, so each is equal to itself alone
 class Arm:
     """What a table has a row for. ``settings`` are all of its choices by name, ``shown`` the names worth showing.
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from pseudobench.analysis.comparisons import Comparison
@@ -133,10 +132,8 @@ def _ranks(found: Sequence[Finding], names: Mapping[str, int]) -> dict[str, floa
         values = {arm.name: list(arm.values[each.verdict.column.name].values()) for arm in each.verdict.arms}
         by_name = {name: mean_of(held).mean for name, held in values.items()}
         means.append([sign * by_name[name] for name in shared])
-    from scipy import stats  # takes half a second
-
-    ranks = stats.rankdata(-np.array(means), axis=1).mean(axis=0)
-    return dict(zip(shared, ranks.tolist(), strict=True))
+    ranks = pd.DataFrame(means, columns=shared).rank(axis=1, ascending=False).mean()
+    return {name: float(rank) for name, rank in ranks.items()}
 
 
 def _differences(found: Sequence[Finding], titles: Mapping[Place, str], names: Mapping[str, int]) -> pd.DataFrame:

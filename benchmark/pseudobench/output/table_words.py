@@ -89,6 +89,8 @@ def _of_runs(notes: Notes) -> list[str]:
             alike.setdefault(_usual_words(settings), []).append(method)
         usual = "; ".join(f"{', '.join(methods)} {words}" for words, methods in alike.items())
         said.append(f"Where a name says nothing else: {usual}")
+    if notes.untold:
+        said.append("(+n): n settings more are its own; `--format csv` has all of them")
     if notes.revisions:
         names = ", ".join(revision[:_REVISION] for revision in notes.revisions)
         said.append(f"Made by {len(notes.revisions)} revisions of the code ({names})")

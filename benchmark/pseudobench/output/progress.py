@@ -42,7 +42,7 @@ def _outcome(record: Mapping[str, Any]) -> str:
     last = record["rounds"][-1]
     work = [round_.get("work") or {} for round_ in record["rounds"]]
     trained, reused = (int(sum(each.get(key, 0) for each in work)) for key in ("trained", "reused"))
-    networks = f"{trained} network{'s' * (trained != 1)} trained" + (f", {reused} reused" if reused else "")
+    networks = f"trained {trained}" + (f", reused {reused}" if reused else "")
     return f"{_measured(last)}, {networks}, {record['seconds']:.1f} s"
 
 

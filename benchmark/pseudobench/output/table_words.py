@@ -65,6 +65,9 @@ def _of_marks(notes: Notes, best: str) -> list[str]:
             "pairs of rows tested together, paired by seed: sign flips with Westfall and Young's correction at "
             f"{100 * LEVEL:g} %, and the 95 % interval of the difference)"
         )
+    if notes.marked and notes.hidden:
+        rows = "1 row that is" if notes.hidden == 1 else f"{notes.hidden} rows that are"
+        said.append(f"Judged together with {rows} not shown here, so that the best of a column may be missing")
     if notes.untested:
         counts = ", ".join(f"{seeds} of {SEEDS_NEEDED}" for seeds in notes.untested)
         said.append(f"Nothing is marked where seeds are too few for a test ({counts} needed)")

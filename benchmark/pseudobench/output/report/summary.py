@@ -15,9 +15,9 @@ from pseudobench.analysis.rankings import Ranking, ranking_of
 from pseudobench.analysis.run_facts import Place, pick_columns
 from pseudobench.errors import BenchError
 from pseudobench.maths.significance import Mean, mean_of
+from pseudobench.output.comparison_tables import verdict_sign
 from pseudobench.output.findings import Finding, finding_sentences, findings
 from pseudobench.output.report.sections import Section
-from pseudobench.output.text_tables import verdict_sign
 
 if TYPE_CHECKING:
     from pseudobench.analysis.arms import Arm

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WIDTH, HEIGHT, LINE = 300, 240, 13
-_WRAP = 24
+WRAP = 24
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 #: Names of series in their order, with their styles.
 Names = Mapping[str, int]
@@ -33,7 +33,7 @@ alt.data_transformers.register(TRANSFORMER, rows_of)
 
 def chart_of(table: pd.DataFrame, names: Iterable[str]) -> alt.Chart:
     """A chart of ``table``, with the names of series broken into lines and numbers that are fit to be read."""
-    lines = {name: in_lines(name, _WRAP) for name in names}
+    lines = {name: in_lines(name, WRAP) for name in names}
     return alt.Chart(table.assign(series=table["series"].map(lines)).round(3))
 
 
@@ -100,4 +100,4 @@ def within(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 def wrapped(names: Iterable[str]) -> list[str]:
     """Names, long ones in several lines."""
-    return [in_lines(name, _WRAP) for name in names]
+    return [in_lines(name, WRAP) for name in names]

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
+from pseudobench.base.text import in_lines
 from pseudobench.output.report.encodings import (
     WIDTH,
+    WRAP,
     Chart,
     Names,
     chart_of,
@@ -51,7 +53,8 @@ def curves(means: pd.DataFrame, bounds: pd.DataFrame, names: Names, measure: str
     y = alt.Y("mean:Q", title=f"{measure}, %", scale=alt.Scale(zero=False))
     colour = colour_of(names, theme, shown)
     dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
-    base = chart_of(means.drop(columns="ceiling"), names)
+    places = {where: in_lines(where, WRAP) for where in means["where"]}
+    base = chart_of(means.drop(columns="ceiling").assign(where=means["where"].map(places)), names)
     line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash)
     bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour)
     points = base.mark_point(filled=True, size=40, opacity=1).encode(

@@ -74,10 +74,13 @@ def _real_pdf(svg: str) -> bytes:
 def fit(spec: dict[str, Any], width: float) -> None:
     """Make a specification's views narrower or wider, so that the whole is ``width`` pixels wide; fonts stay."""
     view, columns = (spec["spec"], int(spec.get("columns") or 1)) if "spec" in spec else (spec, 1)
-    for _ in range(2):  # names of an axis may take another number of lines
+    for _ in range(6):  # names of an axis may take another number of lines, and not every column need have a panel
         found = re.search(r'<svg[^>]*? width="([\d.]+)"', vl_convert.vegalite_to_svg(spec))
         assert found is not None
-        view["width"] = max(60, view["width"] - (float(found[1]) - width) / columns)
+        over = float(found[1]) - width
+        if abs(over) < 1:
+            return
+        view["width"] = max(60, view["width"] - over / columns)
 
 
 def _drawable(text: str) -> str:

@@ -80,11 +80,12 @@ def wins(table: pd.DataFrame, names: Names, theme: Theme) -> Chart:
     most = max(1, int(table["balance"].abs().max()))
     ends = [theme.palette[3], theme.background, theme.palette[2]]
     colours = alt.Scale(domain=[-most, 0, most], range=ends, interpolate="rgb")
-    x = alt.X("against:N", title=None, sort=wrapped(shown), axis=alt.Axis(labelAngle=-40, orient="top", grid=False))
+    x = alt.X("against:N", title=None, sort=wrapped(shown), axis=alt.Axis(labelAngle=-90, orient="top", grid=False))
     y = alt.Y("series:N", title=None, sort=wrapped(shown), axis=alt.Axis(grid=False))
     cells = base.mark_rect(stroke=theme.faint, opacity=0.6)
     cells = cells.encode(x=x, y=y, color=alt.Color("balance:Q", scale=colours, legend=None))
-    words = base.mark_text(fontSize=10).encode(x=x, y=y, text=alt.Text("text:N"))
+    size = alt.ExprRef(f"max(6, min(10, width / {2.8 * len(shown):g}))")  # in a paper's column cells are narrow
+    words = base.mark_text(fontSize=size).encode(x=x, y=y, text=alt.Text("text:N"))
     return alt.layer(cells, words).properties(width=max(WIDTH, 44 * len(shown)), height=row_height(shown))
 
 

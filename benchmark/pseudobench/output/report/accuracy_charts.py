@@ -98,6 +98,6 @@ def _lines(bounds: pd.DataFrame, ends: tuple[float, float], theme: Theme, *, lev
         text = base.mark_text(
             align="right", dx=0 if level or at == ends[1] else -4, dy=-7 if level else 0, fontSize=10, color=theme.ink
         )
-        other = {"x": alt.XValue("width")} if level else {"y": alt.YValue(-7)}
+        other = {"x": alt.value("width")} if level else {"y": alt.value(-7)}
         drawn.append(text.encode(text=alt.TextValue(label), **{channel: place}, **other))
     return drawn

@@ -133,7 +133,7 @@ def _ranks(found: Sequence[Finding], names: Mapping[str, int]) -> dict[str, floa
         by_name = {name: mean_of(held).mean for name, held in values.items()}
         means.append([sign * by_name[name] for name in shared])
     ranks = pd.DataFrame(means, columns=shared).rank(axis=1, ascending=False).mean()
-    return {name: float(rank) for name, rank in ranks.items()}
+    return dict(zip(shared, ranks.tolist(), strict=True))
 
 
 def _differences(found: Sequence[Finding], titles: Mapping[Place, str], names: Mapping[str, int]) -> pd.DataFrame:

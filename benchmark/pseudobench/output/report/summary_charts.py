@@ -38,7 +38,7 @@ def forest(differences: pd.DataFrame, names: Names, measure: str, theme: Theme) 
     points = base.mark_point(filled=True, size=70, opacity=1)
     points = points.encode(x=x, y=row, color=colour, shape=shape_of(names, None))
     signs = base.mark_text(align="left", dx=6, fontSize=12).encode(
-        y=row, x=alt.XValue("width"), text=alt.Text("verdict:N")
+        y=row, x=alt.value("width"), text=alt.Text("verdict:N")
     )
     step = row_height(list(names)) / len(names)
     return alt.layer(zero, bars, points, signs).properties(width=WIDTH, height=alt.Step(step))

@@ -60,6 +60,12 @@ def test_every_state_is_shown(bench, half_done):
     assert "time left about" in shown.out
 
 
+def test_methods_are_listed_as_in_tables(bench, half_done):
+    for command in (("status",), ("status", "e.toml"), ("table",)):
+        out = bench(*command).out
+        assert out.index(" supervised ") < out.index(" pl "), command
+
+
 def test_a_run_without_a_process_is_called_interrupted_everywhere(bench, half_done):
     (name,) = [line.split()[0] for line in bench("status").out.splitlines() if " interrupted, 0 rounds done" in line]
     assert f"{name}: interrupted" in bench("show", name).out

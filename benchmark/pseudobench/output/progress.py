@@ -124,6 +124,7 @@ class LiveProgress(Listener):
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Show the bars."""
         note(f"{total} runs, {finished_before} of them finished before")
+        self._end_fetching()
         self._todo = total - finished_before
         self._runs = self._progress.add_task("all runs", total=self._todo, note=f"0/{self._todo}")
         if self._todo:
@@ -135,6 +136,7 @@ class LiveProgress(Listener):
 
     def features_computed(self, done: int, total: int) -> None:
         """Move the bar of features, which comes before the runs; it goes at its end."""
+        self._end_fetching()
         if self._features is None:
             self._features = self._progress.add_task("features", total=total, note="")
             self._progress.start()
@@ -145,6 +147,7 @@ class LiveProgress(Listener):
 
     def run_started(self, spec: RunSpec) -> None:
         """Add a bar for the run."""
+        self._end_fetching()
         name = f"{spec.method} seed {spec.seed}, {spec.dataset} {spec.labels}"
         self._current[spec.run_id] = self._progress.add_task(visible(name), total=1.0, note="")
 
@@ -175,6 +178,11 @@ class LiveProgress(Listener):
             self._progress.start()
         self._progress.update(self._fetching, description=visible(activity), completed=done, total=total)
         if total is not None and done >= total:
+            self._end_fetching()
+
+    def _end_fetching(self) -> None:
+        """Remove the bar of an activity, which need not have said how much there is of it."""
+        if self._fetching is not None:
             self._progress.remove_task(self._fetching)
             self._fetching = None
 

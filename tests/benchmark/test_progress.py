@@ -51,6 +51,18 @@ def test_bars_fit_80_columns_of_a_wide_terminal(bars):
     assert max(map(len, lines(bars))) <= 80
 
 
+def test_bars_of_a_terminal_that_was_made_narrower_are_erased_whole(bars):
+    """It has broken each of their lines in two."""
+    bars.experiment_started(12, 0)
+    bars.run_started(SPEC)
+    bars._progress.refresh()
+    drawn = bars._progress.live._live_render
+    assert drawn.last_render_height == 2
+    progress.err.width = max(map(len, lines(bars))) - 1
+    assert str(drawn.position_cursor()).count("\x1b[1A") == 3
+    progress.err.width = 130
+
+
 def test_what_is_heard_of_a_run_after_its_end_changes_nothing(bars):
     """Another process may have said it before."""
     bars.experiment_started(2, 0)

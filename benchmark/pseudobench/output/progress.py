@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.live_render import LiveRender
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
@@ -15,6 +17,9 @@ from pseudobench.contracts.events import Progress as Shown
 from pseudobench.output.console import err, note, plain
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.control import Control
+
     from pseudobench.contracts.run_spec import RunSpec
 
 
@@ -101,6 +106,22 @@ class PlainProgress(Listener):
         note(f"[{self._ended}/{self._total}] {spec.run_id}: {_outcome(record)}")
 
 
+class _Reflowed(LiveRender):
+    """Bars that are erased whole, also after a terminal was made narrower and has broken their lines in two."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__("")
+        self._console = console
+
+    def position_cursor(self) -> Control:
+        """Go to the first line of the bars."""
+        if drawn := getattr(self, "_shape", None):  # rich's own note of what it drew, which has no public name
+            width, height = drawn
+            now = self._console.width
+            self._shape = min(width, now), height * max(math.ceil(width / now), 1)
+        return super().position_cursor()
+
+
 class LiveProgress(Listener):
     """Bars for the experiment and the current runs, with the time left; finished runs scroll by above."""
 
@@ -113,6 +134,7 @@ class LiveProgress(Listener):
             console=err,
             transient=True,
         )
+        self._progress.live._live_render = _Reflowed(err)
         self._fetching: TaskID | None = None
         self._runs: TaskID | None = None
         self._todo = 0

@@ -82,6 +82,20 @@ def test_settings_that_end_alike_are_named_whole():
     assert names(*groups) == ["ups-raps", "ups-raps raps.α=0.2 lac.α=0.4"]
 
 
+def test_arms_that_differ_in_many_settings_have_short_names():
+    """Runs of two versions of a recipe: the name says what tells them apart, the legend that there is more."""
+    settings = {"recipe.lr": 0.3, "recipe.batch_size": 7, "recipe.steps": 3, "recipe.epochs": 2, "ups.tau_p": 0.8}
+    groups = [records("ups", [0.5]), records("ups", [0.5], settings=settings)]
+    groups.append(records("ups", [0.5], settings=settings | {"ups.tau_p": 0.9}))
+    made = arms(*groups, records("pl", [0.5]))
+    ups = [arm for arm in made if arm.method == "ups"]
+    assert [arm.untold for arm in ups] == [0, 2, 2]
+    assert len({arm.name for arm in ups}) == 3
+    assert all(arm.name.endswith(" (+2)") and "τ_p=" in arm.name for arm in ups[1:])
+    legend = table_grid(summarize(made, pick_columns(REGISTRY, ["accuracy"]))).legend
+    assert "(+n): n settings more are its own" in legend
+
+
 def test_the_same_arm_has_the_same_name_on_every_dataset():
     groups = [records("raps-singleton", [0.5]), records("raps-singleton", [0.5], labels=100)]
     cross = records("raps-singleton", [0.5], labels=100, settings={"calibration.policy": "cross"})

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pseudobench.cli.main import COMMANDS
 from pseudobench.registry.components import installed
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +54,13 @@ def test_plugins_are_listed_with_their_state(bench):
     rows = json.loads(bench("plugins", "--json").out)
     assert {row["plugin"]: row["state"] for row in rows}["ups"] == "ok"
     assert bench("plugins", "--check").code == 0
+
+
+def test_help_fits_a_terminal_of_80_columns(bench, monkeypatch):
+    """Click breaks paragraphs, and leaves examples as they are."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in COMMANDS:
+        assert max(map(len, bench(name, "--help").out.splitlines())) <= 80, name
 
 
 def test_every_command_has_help_with_examples(bench):

@@ -13,6 +13,7 @@ from scipy import stats
 
 import pseudobench
 from pseudobench import BenchError
+from pseudobench.output.comparison_tables import comparison_grid
 from pseudobench.output.sentences import sentence, sentences
 from pseudobench.output.summary_frames import comparison_frame
 
@@ -187,3 +188,19 @@ def test_mistakes_are_one_line(bench, arguments, message):
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_what_all_comparisons_share_is_said_once(registry):
+    """So that the table fits a terminal; a baseline's mean over other seeds stays in its row."""
+    groups = [records("ups", UPS), records("pl", PL), records("supervised", SUPERVISED)]
+    grid = comparison_grid(compare(registry, ["ups"], *groups))
+    assert grid.header == ("method", "verdict", "difference", "95 % interval", "p", "accuracy")
+    assert f"accuracy against ups ({100 * sum(UPS) / len(UPS):.2f}), " in grid.caption
+    assert grid.caption.endswith(f", {len(UPS)} seeds")
+    grid = comparison_grid(compare(registry, ["ups"], *groups[:2], records("supervised", SUPERVISED[:6])))
+    assert grid.header[-2:] == ("baseline's", "seeds")
+
+
+def test_without_a_test_nothing_is_said_of_p_values(registry):
+    grid = comparison_grid(compare(registry, ["ups"], records("ups", UPS[:3]), records("pl", PL[:3])))
+    assert "Young" not in grid.legend

@@ -19,7 +19,7 @@ def test_images_of_several_classes_are_judged_by_mean_average_precision(bench, t
     mean = 50 * sum(each["test"]["map"] for each in last)
     bench("report")
     page = Page(Path("report.html"))
-    assert summary(Path("report.html"))[1]["mAP"].startswith(f"{mean:.2f}±")
+    assert summary(Path("report.html"))[1]["mAP"].startswith(f"{mean:.2f} ±")
     assert "The mAP of ups-raps is " in page.text
     charts = [each["aria-label"] for each in page.all("div") if each.get("role") == "img"]
     titles = [text.partition(".")[0] for text in charts]

@@ -37,8 +37,8 @@ def test_the_summary_is_what_the_records_say(bench, runs):
     last = [record["rounds"][-1] for record in digits_records("ups-raps")]
     accuracy = [100 * each["test"]["accuracy"] for each in last]
     half = 12.7062 * abs(accuracy[0] - accuracy[1]) / 2  # half of a t interval of two values
-    assert rows[2]["accuracy"] == f"{sum(accuracy) / 2:.2f}± {half:.2f}"
-    assert rows[2]["coverage"].startswith(f"{50 * sum(each['selection']['coverage'] for each in last):.1f}±")
+    assert rows[2]["accuracy"] == f"{sum(accuracy) / 2:.2f} ± {half:.2f}"
+    assert rows[2]["coverage"].startswith(f"{50 * sum(each['selection']['coverage'] for each in last):.1f} ±")
     assert rows[1]["coverage"] == "–"
 
 

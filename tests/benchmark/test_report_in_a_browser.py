@@ -150,6 +150,35 @@ def test_the_legend_filters_charts_and_the_matrix(visit):
     assert visit.complaints == []
 
 
+def test_the_legend_tells_methods_apart_as_the_charts_do(visit):
+    """There are more methods than colours: what has the colour of another has another marker."""
+    drawn(visit.page.locator("#summary figure").first)
+    marks = visit.page.locator(".legend path")
+    seen = marks.evaluate_all("all => all.map(each => each.getAttribute('d') + getComputedStyle(each).fill)")
+    assert len(set(seen)) == len(seen) == visit.page.locator(".legend input").count()
+
+
+def test_labels_of_an_axis_stand_at_their_ticks(visit):
+    """Vega would move the first and the last one inwards."""
+    figure = drawn(visit.page.locator("#summary figure").first)
+    places = figure.locator(".chart .role-axis").evaluate_all(
+        """axes => axes.map(axis => [".role-axis-tick line", ".role-axis-label text"].map(kind =>
+            [...axis.querySelectorAll(kind)].map(each => {
+                const box = each.getBoundingClientRect();
+                return [box.x + box.width / 2, box.y + box.height / 2];
+            })))"""
+    )
+    ticks, labels = next((ticks, labels) for ticks, labels in places if len({y for _, y in labels}) == 1 < len(ticks))
+    assert all(min(abs(x - at) for at, _ in ticks) < 4 for x, _ in labels)
+
+
+def test_the_matrix_is_as_wide_as_its_numbers(visit):
+    frame, table = (visit.page.locator(each).bounding_box()["width"] for each in (".matrix-frame", ".matrix"))
+    assert table <= frame <= table + 3
+    gap = "row => row.children[1].getBoundingClientRect().width"
+    assert visit.page.locator(".matrix tbody tr").first.evaluate(gap) < 200
+
+
 def test_marks_say_their_numbers(visit):
     figure = drawn(visit.page.locator("#summary figure").first)
     figure.locator(".mark-symbol path").first.hover(force=True)

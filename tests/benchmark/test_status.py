@@ -58,6 +58,18 @@ def test_every_state_is_shown(bench, half_done):
     assert "failed: no luck" in shown.out
     assert "interrupted, 0 rounds done" in shown.out
     assert "time left about" in shown.out
+
+
+def test_methods_are_listed_as_in_tables(bench, half_done):
+    for command in (("status",), ("status", "e.toml"), ("table",)):
+        out = bench(*command).out
+        assert out.index(" supervised ") < out.index(" pl "), command
+
+
+def test_a_run_without_a_process_is_called_interrupted_everywhere(bench, half_done):
+    (name,) = [line.split()[0] for line in bench("status").out.splitlines() if " interrupted, 0 rounds done" in line]
+    assert f"{name}: interrupted" in bench("show", name).out
+    assert f"{name}: interrupted" in bench("table").out
     without_file = bench("status").out
     assert "runs: 4 runs" in without_file  # the plan is kept with the records
     assert without_file.splitlines()[-1].startswith("1 of 4 done, 1 failed, 1 interrupted, 1 missing")

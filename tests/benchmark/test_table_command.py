@@ -60,6 +60,9 @@ def test_rows_that_are_not_shown_count(bench):
     some = json.loads(bench("table", "--format", "json", "--methods", "pl,ups").out)
     assert [row["arm"] for row in some] == ["pl", "ups"]
     assert all(row == everyone[row["arm"]] for row in some)
+    said = "Judged together with 2 rows that are not shown here"
+    assert said in bench("table", "--methods", "pl,ups").out
+    assert said not in bench("table").out
 
 
 def test_runs_that_nothing_tells_apart_are_refused(bench):

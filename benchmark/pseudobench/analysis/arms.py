@@ -26,12 +26,13 @@ TRAINING = ("recipe.", "network.")
 _SAID_ELSEWHERE = ("network.tune",)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # two arms have no run in common, so each is equal to itself alone
 class Arm:
     """What a table has a row for. ``settings`` are all of its choices by name, ``shown`` the names worth showing.
 
     ``usual`` are those of them that neither its ``name`` says, as they have the usual value, nor all arms of its place
-    share. ``values`` are those of the finished runs: column, then seed.
+    share; ``untold`` says how many others the name leaves out. ``values`` are those of the finished runs: column, then
+    seed.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Arm:
     usual: Mapping[str, Value]
     runs: tuple[RunFacts, ...]
     values: Mapping[str, Mapping[int, float]]
+    untold: int = 0
 
     @property
     def ceiling(self) -> bool:
@@ -183,16 +185,38 @@ def _named(arms: Sequence[Arm]) -> list[Arm]:
     for arm in arms:
         known = {key: default.get((arm.place, arm.method, key), ...) for key in keys[arm.method]}
         said = [key for key in known if len(known) == 1 or repr(arm.settings.get(key)) != repr(known[key])]
-        name = " ".join([arm.method, *(_short(key, arm.settings.get(key), tuple(known)) for key in said)])
+        told = _enough(arm, said, arms)
+        more = [f"(+{len(said) - len(told)})"] if len(told) < len(said) else []
+        name = " ".join([arm.method, *(_short(key, arm.settings.get(key), tuple(known)) for key in told), *more])
         while (arm.place, name) in taken:  # values that are printed alike
             name += "'"
         taken.add((arm.place, name))
         rest = dict.fromkeys([*known, *(key for key in arm.settings if key in arm.shown)])
         unsaid = [key for key in rest if key in arm.settings and key not in said and key not in shared[arm.place]]
-        named.append(replace(arm, name=name, usual={key: arm.settings[key] for key in unsaid}))
+        usual = {key: arm.settings[key] for key in unsaid}
+        named.append(replace(arm, name=name, usual=usual, untold=len(said) - len(told)))
     return named
 
 
+def _enough(arm: Arm, said: Sequence[str], arms: Sequence[Arm]) -> list[str]:
+    """The settings in an arm's name: all that it would say, or of many those that tell it from its method's others.
+
+    Runs of two versions of a recipe in one table differ in a dozen settings.
+    """
+    if len(said) <= _MOST:
+        return list(said)
+    told: list[str] = []
+    others = [each for each in arms if each is not arm and (each.place, each.method) == (arm.place, arm.method)]
+    for key in sorted(said, key=lambda key: key not in arm.overridden):  # what a user set says most
+        alike = [each for each in others if repr(each.settings.get(key)) == repr(arm.settings.get(key))]
+        if len(alike) < len(others) or len(told) < _LEAST:
+            told.append(key)
+        others = alike
+    return [key for key in said if key in told]
+
+
+#: A name with more settings than ``_MOST`` says ``_LEAST`` of them, or as many as make it unique.
+_MOST, _LEAST = 4, 2
 _GREEK = {"alpha": "α", "lam": "λ", "tau": "τ"}
 
 

@@ -25,6 +25,8 @@ class Notes:
     processors: tuple[str, ...]  # if several
     groups: Mapping[str, Mapping[str, Value]]  # in a pivoted table, settings that all rows of a group have
     calibrated: Mapping[str, tuple[str, ...]]  # calibration policy to the names of arms
+    hidden: int  # rows that are judged with these and not shown
+    untold: bool  # some name leaves out settings of its own
 
 
 def notes_on(arms: Sequence[Arm], verdicts: Sequence[Verdict], groups: Mapping[str, Mapping[str, Value]]) -> Notes:
@@ -50,6 +52,8 @@ def notes_on(arms: Sequence[Arm], verdicts: Sequence[Verdict], groups: Mapping[s
             policy: _unique(arm.name for arm in arms if arm.settings.get(POLICY) == policy)
             for policy in dict.fromkeys(str(arm.settings[POLICY]) for arm in arms if POLICY in arm.settings)
         },
+        hidden=len({arm.run_ids for verdict in judged for arm in verdict.arms} - {arm.run_ids for arm in arms}),
+        untold=any(arm.untold for arm in arms),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -172,6 +172,11 @@ def judge(arms: Sequence[Arm], column: Column, baseline: Collection[tuple[str, .
     are compared on the seeds that they share; a pair with fewer than `SEEDS_NEEDED` of them is not tested.
     """
     rivals = tuple(arm for arm in arms if not arm.ceiling)
+    return _judge(rivals, column, None if baseline is None else frozenset(baseline))
+
+
+@lru_cache(maxsize=256)  # a report asks for the same verdict in its table, its summary and its comparisons
+def _judge(rivals: tuple[Arm, ...], column: Column, baseline: frozenset[tuple[str, ...]] | None) -> Verdict:
     pairs = {
         (one, two): compare_arms(rivals[one], rivals[two], column) for one, two in combinations(range(len(rivals)), 2)
     }
@@ -208,7 +213,7 @@ def shared_seeds(arm: Arm, other: Arm, column: Column) -> list[int]:
 def split_differs(arm: Arm, other: Arm, seed: int) -> bool:
     """Whether two runs that trained and calibrated on as many labels had other ones."""
     one, two = arm.splits[seed], other.splits[seed]
-    return bool(one and two and one.split()[0] == two.split()[0] and one != two)
+    return bool(one != two and one and two and one.split()[0] == two.split()[0])
 
 
 def compare_arms(arm: Arm, other: Arm, column: Column) -> Pair:

@@ -17,9 +17,10 @@ def visible(text: str, *, keep: str = "") -> str:
     A terminal would obey an escape sequence, and a line break could pretend to be another line of output. The
     characters ``keep`` stay as they are, and so do all kinds of spaces.
     """
-    if (text.translate(dict.fromkeys(map(ord, keep))) if keep else text).isprintable():
+    if text.isprintable():
         return text
-    return "".join(char if char in keep or _is_shown(char) else escaped(char) for char in text)
+    hidden = {ord(char): escaped(char) for char in set(text) if not (char in keep or _is_shown(char))}
+    return text.translate(hidden) if hidden else text
 
 
 def _is_shown(char: str) -> bool:

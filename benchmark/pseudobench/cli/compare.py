@@ -14,7 +14,7 @@ _EXAMPLES = """\b
 Examples:
   bench compare ups ups-raps
   bench compare supervised --results results/digits
-  bench compare ups ups-raps pl --results results --where evaluated-on=test --metric ece
+  bench compare ups pl --where evaluated-on=test --metric ece
   bench compare ups-raps:calibration=held-out ups-raps:calibration=cross
 """
 #: Comparisons that are also said in words; of more, the table is the shorter reading.
@@ -64,9 +64,9 @@ def command(
     from pseudobench.analysis.comparisons import compare_records
     from pseudobench.analysis.run_facts import pick_columns
     from pseudobench.output import console, formats
+    from pseudobench.output.comparison_tables import comparison_grid
     from pseudobench.output.sentences import sentences
     from pseudobench.output.summary_frames import comparison_frame
-    from pseudobench.output.text_tables import comparison_grid
 
     _, registry = installed()
     if metric is not None:

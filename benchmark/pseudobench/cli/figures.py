@@ -17,7 +17,7 @@ _EXAMPLES = """\b
 Examples:
   bench figures
   bench figures results/digits -o figures --format svg,pdf --width column
-  bench figures results/digits --methods supervised,pl,ups --figures accuracy,rounds
+  bench figures results/digits --methods pl,ups --figures accuracy,rounds
 """
 
 

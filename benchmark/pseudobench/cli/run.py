@@ -27,7 +27,7 @@ Examples:
   bench run --methods pl,mc-dropout+raps+set-argmax+ups
   bench run --methods ups --set ups.tau_p=0.8 --set recipe.epochs=40
   bench run --methods ups-raps --calibration cross
-  bench run --dataset cifar10 --tune head --backbone resnet18 --weights timm --image-size 128
+  bench run --dataset cifar10 --tune head --backbone resnet18 --weights timm
   bench run baselines/digits.toml
 
 \b

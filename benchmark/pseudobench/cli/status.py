@@ -22,6 +22,7 @@ def command(file: Path | None, results: str | None) -> None:
     With FILE, an experiment file: all runs that it asks for. Without: all runs that have a record, or that a
     `bench run` on this folder asked for.
     """
+    from pseudobench.analysis.run_facts import method_ranks
     from pseudobench.execution.status import states
     from pseudobench.experiments.parsing import experiment_from, name_plugins, read_file
     from pseudobench.output import console
@@ -34,6 +35,9 @@ def command(file: Path | None, results: str | None) -> None:
     specs = experiment.specs(installed()[1]) if experiment else None
     folder = results_folder(results or (experiment.results if experiment else None))
     runs = states(Store(folder), specs)
+    if not file:  # records have the order of their names; `bench table` has that of the methods
+        ranks = method_ranks(installed()[1])
+        runs.sort(key=lambda run: (*run.group[:2], ranks.get(run.group[2], len(ranks)), run.group[2]))
     show_states(runs, folder)
     for run in runs:
         if run.state == "failed" and run.record is not None:

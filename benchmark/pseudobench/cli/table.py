@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   bench table
-  bench table results/digits results/digits-ablation --columns accuracy,coverage,set-size
+  bench table results/digits results/digits-sets --columns accuracy,coverage
   bench table results --pivot --where evaluated-on=test --format latex
   bench table --methods ups,ups-raps --labels 40 --where seed=0,1,2
   bench table results/cifar10-head --published

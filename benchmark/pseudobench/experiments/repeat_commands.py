@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from pseudobench.contracts.parameters import Value, parameters
 from pseudobench.contracts.run_spec import RunSpec, flat
@@ -30,8 +30,7 @@ def commands(specs: Iterable[RunSpec], registry: Registry) -> list[Command]:
     """Commands for all of ``specs``; methods with the same options and the same seeds share one."""
     alike: dict[str, list[RunSpec]] = {}
     for spec in specs:
-        same = {key: value for key, value in asdict(spec).items() if key != "seed"}
-        alike.setdefault(json.dumps(same, sort_keys=True), []).append(spec)
+        alike.setdefault(json.dumps({**vars(spec), "seed": None}, sort_keys=True), []).append(spec)
     found: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
     for runs in alike.values():
         settings, problem = _settings(runs[0], registry)
@@ -53,15 +52,17 @@ def _settings(spec: RunSpec, registry: Registry) -> tuple[dict[str, Value], str]
     try:
         now = _resolved(spec, said, registry)
         defaults = flat(now.settings)
-        said |= {key: value for key, value in held.items() if key not in defaults or defaults[key] != value}
-        said |= {key: value for key, value in _left_out().items() if key in defaults and key not in held}
-        now = _resolved(spec, said, registry)
+        changed = {key: value for key, value in held.items() if key not in defaults or defaults[key] != value}
+        changed |= {key: value for key, value in _left_out().items() if key in defaults and key not in held}
+        if changed:
+            said |= changed
+            now = _resolved(spec, said, registry)
     except BenchError as error:
         return said, str(error)
     if replace(now, sources={}, method=spec.method).run_id != replace(spec, sources={}).run_id:
         return said, "the installed version runs something else under these names"
-    changed = sorted(name for name in spec.sources if spec.sources[name] != now.sources.get(name))
-    return said, f"changed since: {', '.join(changed)}" if changed else ""
+    other = sorted(name for name in spec.sources if spec.sources[name] != now.sources.get(name))
+    return said, f"changed since: {', '.join(other)}" if other else ""
 
 
 def _left_out() -> dict[str, Value]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.live_render import LiveRender
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
@@ -15,6 +17,9 @@ from pseudobench.contracts.events import Progress as Shown
 from pseudobench.output.console import err, note, plain
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.control import Control
+
     from pseudobench.contracts.run_spec import RunSpec
 
 
@@ -42,7 +47,7 @@ def _outcome(record: Mapping[str, Any]) -> str:
     last = record["rounds"][-1]
     work = [round_.get("work") or {} for round_ in record["rounds"]]
     trained, reused = (int(sum(each.get(key, 0) for each in work)) for key in ("trained", "reused"))
-    networks = f"{trained} network{'s' * (trained != 1)} trained" + (f", {reused} reused" if reused else "")
+    networks = f"trained {trained}" + (f", reused {reused}" if reused else "")
     return f"{_measured(last)}, {networks}, {record['seconds']:.1f} s"
 
 
@@ -101,6 +106,22 @@ class PlainProgress(Listener):
         note(f"[{self._ended}/{self._total}] {spec.run_id}: {_outcome(record)}")
 
 
+class _Reflowed(LiveRender):
+    """Bars that are erased whole, also after a terminal was made narrower and has broken their lines in two."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__("")
+        self._console = console
+
+    def position_cursor(self) -> Control:
+        """Go to the first line of the bars."""
+        if drawn := getattr(self, "_shape", None):  # rich's own note of what it drew, which has no public name
+            width, height = drawn
+            now = self._console.width
+            self._shape = min(width, now), height * max(math.ceil(width / now), 1)
+        return super().position_cursor()
+
+
 class LiveProgress(Listener):
     """Bars for the experiment and the current runs, with the time left; finished runs scroll by above."""
 
@@ -113,6 +134,7 @@ class LiveProgress(Listener):
             console=err,
             transient=True,
         )
+        self._progress.live._live_render = _Reflowed(err)
         self._fetching: TaskID | None = None
         self._runs: TaskID | None = None
         self._todo = 0
@@ -124,6 +146,7 @@ class LiveProgress(Listener):
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Show the bars."""
         note(f"{total} runs, {finished_before} of them finished before")
+        self._end_fetching()
         self._todo = total - finished_before
         self._runs = self._progress.add_task("all runs", total=self._todo, note=f"0/{self._todo}")
         if self._todo:
@@ -135,6 +158,7 @@ class LiveProgress(Listener):
 
     def features_computed(self, done: int, total: int) -> None:
         """Move the bar of features, which comes before the runs; it goes at its end."""
+        self._end_fetching()
         if self._features is None:
             self._features = self._progress.add_task("features", total=total, note="")
             self._progress.start()
@@ -145,6 +169,7 @@ class LiveProgress(Listener):
 
     def run_started(self, spec: RunSpec) -> None:
         """Add a bar for the run."""
+        self._end_fetching()
         name = f"{spec.method} seed {spec.seed}, {spec.dataset} {spec.labels}"
         self._current[spec.run_id] = self._progress.add_task(visible(name), total=1.0, note="")
 
@@ -175,6 +200,11 @@ class LiveProgress(Listener):
             self._progress.start()
         self._progress.update(self._fetching, description=visible(activity), completed=done, total=total)
         if total is not None and done >= total:
+            self._end_fetching()
+
+    def _end_fetching(self) -> None:
+        """Remove the bar of an activity, which need not have said how much there is of it."""
+        if self._fetching is not None:
             self._progress.remove_task(self._fetching)
             self._fetching = None
 

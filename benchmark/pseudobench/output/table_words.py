@@ -65,6 +65,9 @@ def _of_marks(notes: Notes, best: str) -> list[str]:
             "pairs of rows tested together, paired by seed: sign flips with Westfall and Young's correction at "
             f"{100 * LEVEL:g} %, and the 95 % interval of the difference)"
         )
+    if notes.marked and notes.hidden:
+        rows = "1 row that is" if notes.hidden == 1 else f"{notes.hidden} rows that are"
+        said.append(f"Judged together with {rows} not shown here, so that the best of a column may be missing")
     if notes.untested:
         counts = ", ".join(f"{seeds} of {SEEDS_NEEDED}" for seeds in notes.untested)
         said.append(f"Nothing is marked where seeds are too few for a test ({counts} needed)")
@@ -89,6 +92,8 @@ def _of_runs(notes: Notes) -> list[str]:
             alike.setdefault(_usual_words(settings), []).append(method)
         usual = "; ".join(f"{', '.join(methods)} {words}" for words, methods in alike.items())
         said.append(f"Where a name says nothing else: {usual}")
+    if notes.untold:
+        said.append("(+n): n settings more are its own; `--format csv` has all of them")
     if notes.revisions:
         names = ", ".join(revision[:_REVISION] for revision in notes.revisions)
         said.append(f"Made by {len(notes.revisions)} revisions of the code ({names})")

@@ -1,4 +1,4 @@
-"""What tables show: grids of cells from summaries, runs and comparisons, the same in every format."""
+"""What tables show: grids of cells from summaries and runs, the same in every format."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
-from pseudobench.output.table_words import how_to_read, key_words, place_words, shared_words
+from pseudobench.output.table_words import how_to_read, key_words, shared_words
 
 if TYPE_CHECKING:
-    from pseudobench.analysis.comparisons import Comparison
     from pseudobench.analysis.published import Published
     from pseudobench.analysis.rankings import Ranking
     from pseudobench.analysis.run_facts import RunFacts
@@ -149,56 +148,6 @@ def runs_grid(runs: Sequence[RunFacts], columns: Sequence[Column]) -> Grid:
         for run in runs
     )
     return Grid("", ("run", "status", *(column.name for column in columns)), rows, 2)
-
-
-def comparison_grid(comparisons: Sequence[Comparison]) -> Grid:
-    """One row per comparison, with its verdict as a sign."""
-    places = [each.arm.place._asdict() for each in comparisons]
-    varying = [key for key in places[0] if len({place[key] for place in places}) > 1]
-    bases = list(dict.fromkeys(each.baseline.name for each in comparisons))
-    column = comparisons[0].column
-    rows = []
-    for each, place in zip(comparisons, places, strict=True):
-        pair = each.pair
-        low, high = (number(end, column) for end in pair.interval)
-        words = (
-            *(str(place[key]) for key in varying),
-            *([each.baseline.name] if len(bases) > 1 else []),
-            each.arm.name,
-        )
-        cells = (
-            number(pair.mean, column),
-            f"{low} to {high}" if pair.n > 1 else "–",
-            "–" if pair.p is None else f"{pair.p:.2g}",
-            *(number(mean.mean, column) for mean in pair.means),
-            str(pair.n),
-        )
-        rows.append((*map(Shown, words), verdict_sign(each), *map(Shown, cells)))
-    shared = ", ".join(place_words({key: value for key, value in places[0].items() if key not in varying and value}))
-    tests = sorted({each.pair.tests for each in comparisons if each.pair.tests})
-    over = "seeds and test samples" if all(each.pair.over_samples for each in comparisons) else "seeds"
-    against = f"{column.name} against {bases[0]}" if len(bases) == 1 else column.name
-    legend = (
-        "▲ better, ▼ worse, = no difference that these seeds can show, – not tested. Difference: method minus baseline "
-        f"over the same seeds, with its 95 % interval over {over}. p: sign-flip test over the pairs of seeds, after "
-        f"Westfall and Young's correction over {' and '.join(map(str, tests)) or 'no'} pairs of arms."
-    )
-    numbers = ("verdict", "difference", "95 % interval", "p", column.name, "baseline's", "seeds")
-    header = (*map(key_words, varying), *(["baseline"] if len(bases) > 1 else []), "method", *numbers)
-    return Grid(f"{against}, {shared}", header, tuple(rows), len(header) - len(numbers), legend=legend)
-
-
-def verdict_sign(comparison: Comparison) -> Shown:
-    """▲ better, ▼ worse, ≠ different where neither is better, = not found different, – not tested."""
-    pair, column = comparison.pair, comparison.column
-    if pair.p is None:
-        return Shown("–")
-    if not pair.different:
-        return Shown("=")
-    if column.higher_is_better is None:
-        return Shown("≠")
-    better = (pair.mean > 0) == column.higher_is_better
-    return Shown("▲", "better") if better else Shown("▼", "worse")
 
 
 def ranking_grid(ranking: Ranking, best: str = "Bold") -> Grid:

@@ -129,7 +129,7 @@ class Store:
         for fits in (str.__eq__, str.startswith, str.__contains__):
             matches = [path for path in paths if fits(path.stem, text)]
             if len(matches) == 1:
-                return read_record(matches[0])
+                return _as_it_is(matches[0], read_record(matches[0]))
             if matches:
                 some = ", ".join(path.stem for path in matches[:3])
                 raise BenchError(f"{len(matches)} runs fit {text!r} (such as {some}); give more of the name")
@@ -149,9 +149,14 @@ class Store:
 def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
     """Every record of several folders; of a run that began and has neither ended nor a process, as interrupted."""
     for path, record in record_files(stores):
-        if record["status"] == "running" and not Store(path.parent).is_claimed(record["run_id"]):
-            record["status"] = "interrupted"
-        yield record
+        yield _as_it_is(path, record)
+
+
+def _as_it_is(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """A record that says ``running`` only if a process is at it."""
+    if record["status"] == "running" and not Store(path.parent).is_claimed(record["run_id"]):
+        record["status"] = "interrupted"
+    return record
 
 
 def record_files(stores: Iterable[Store]) -> Iterator[tuple[Path, dict[str, Any]]]:

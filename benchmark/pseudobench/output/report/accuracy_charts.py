@@ -35,7 +35,7 @@ def results(
     base, row, colour = chart_of(means, names), row_axis(rows), colour_of(names, theme, None)
     dots = chart_of(runs, names).mark_point(filled=True, size=22, opacity=0.35)
     seeds = dots.encode(x=alt.X(f"{measure}:Q", scale=scale), y=row, color=colour)
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=row, color=colour)
+    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=row, color=colour)
     x = alt.X("mean:Q", title=f"{measure}, %", scale=scale)
     middle = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=x, y=row, color=colour, shape=shape_of(names, None)
@@ -72,7 +72,7 @@ def rounds(means: pd.DataFrame, bounds: pd.DataFrame, names: Names, measure: str
     colour = colour_of(names, theme, shown)
     dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
     line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash)
-    bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y="low:Q", y2="high:Q", color=colour)
+    bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour)
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
         x=x, y=y, color=colour, shape=shape_of(names, shown)
     )
@@ -99,5 +99,5 @@ def _lines(bounds: pd.DataFrame, ends: tuple[float, float], theme: Theme, *, lev
             align="right", dx=0 if level or at == ends[1] else -4, dy=-7 if level else 0, fontSize=10, color=theme.ink
         )
         other = {"x": alt.value("width")} if level else {"y": alt.value(-7)}
-        drawn.append(text.encode(text=alt.value(label), **{channel: place}, **other))
+        drawn.append(text.encode(text=alt.TextValue(label), **{channel: place}, **other))
     return drawn

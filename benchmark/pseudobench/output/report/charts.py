@@ -37,8 +37,12 @@ def selections(means: pd.DataFrame, runs: pd.DataFrame, names: Names, theme: The
     shown = [name for name in names if name in set(means["series"])]
     colour, shape = colour_of(names, theme, shown), shape_of(names, shown)
     base = chart_of(within(means, "selected low", "selected high", "precision low", "precision high"), names)
-    across = base.mark_rule(strokeWidth=1.2).encode(x="selected low:Q", x2="selected high:Q", y=y, color=colour)
-    along = base.mark_rule(strokeWidth=1.2).encode(x=x, y="precision low:Q", y2="precision high:Q", color=colour)
+    across = base.mark_rule(strokeWidth=1.2).encode(
+        x=alt.X("selected low:Q"), x2=alt.X2("selected high:Q"), y=y, color=colour
+    )
+    along = base.mark_rule(strokeWidth=1.2).encode(
+        x=x, y=alt.Y("precision low:Q"), y2=alt.Y2("precision high:Q"), color=colour
+    )
     middle = base.mark_point(filled=True, size=70, opacity=1, stroke=theme.background, strokeWidth=0.7)
     faint = chart_of(runs, names).mark_point(filled=True, size=18, opacity=0.35)
     points = [each.encode(x=x, y=y, color=colour, shape=shape) for each in (faint, middle)]
@@ -61,7 +65,7 @@ def coverage(means: pd.DataFrame, names: Names, covered: str, theme: Theme) -> C
         x=alt.X("nominal:Q", scale=scale), y=row_axis(shown, bandPosition=0), y2=alt.Y2("series:N", bandPosition=1)
     )
     bars = base.mark_rule(strokeWidth=1.5).encode(
-        x=alt.X("low:Q", scale=scale), x2="high:Q", y=row, yOffset=beside, color=colour, opacity=opacity
+        x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=row, yOffset=beside, color=colour, opacity=opacity
     )
     points = base.mark_point(filled=True, size=55).encode(
         x=x, y=row, yOffset=beside, color=colour, shape=shape, opacity=opacity
@@ -83,7 +87,7 @@ def sizes(means: pd.DataFrame, names: Names, theme: Theme) -> Chart:
     colour = colour_of(names, theme, None)
     base = chart_of(within(means, "low", "high"), names)
     bars = base.mark_bar(opacity=0.7).encode(x=x, y=alt.Y("mean:Q", title="pool, %"), color=colour)
-    ends = base.mark_rule(color=theme.ink, strokeWidth=1).encode(x=x, y="low:Q", y2="high:Q")
+    ends = base.mark_rule(color=theme.ink, strokeWidth=1).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     return small_multiples(alt.layer(bars, ends), shown, 2, 140, 70)
 
 

@@ -14,7 +14,7 @@ from altair.utils.schemapi import debug_mode
 
 from pseudobench.base.text import in_texts, visible
 from pseudobench.output.report import accuracy_charts, charts, measures
-from pseudobench.output.report.encodings import Chart
+from pseudobench.output.report.encodings import TRANSFORMER, Chart
 from pseudobench.output.report.sections import Section
 from pseudobench.output.report.setting_curves import setting_chart, setting_points, share_chart, share_points
 from pseudobench.output.report.themes import Theme
@@ -44,7 +44,7 @@ class Figure:
     def spec(self, theme: Theme) -> dict[str, Any]:
         """The figure as Vega-Lite, without the theme's configuration."""
         # Altair checks every part against a schema, which takes most of the time; the tests do that.
-        with altair.data_transformers.enable("default", max_rows=None), debug_mode(False):
+        with altair.data_transformers.enable(TRANSFORMER), debug_mode(False):
             drawn = self.draw(theme).to_dict(validate=False)
         made: dict[str, Any] = in_texts(_drawable, drawn)
         return {key: value for key, value in made.items() if key not in ("$schema", "config")}
@@ -74,10 +74,13 @@ def _real_pdf(svg: str) -> bytes:
 def fit(spec: dict[str, Any], width: float) -> None:
     """Make a specification's views narrower or wider, so that the whole is ``width`` pixels wide; fonts stay."""
     view, columns = (spec["spec"], int(spec.get("columns") or 1)) if "spec" in spec else (spec, 1)
-    for _ in range(2):  # names of an axis may take another number of lines
+    for _ in range(6):  # names of an axis may take another number of lines, and not every column need have a panel
         found = re.search(r'<svg[^>]*? width="([\d.]+)"', vl_convert.vegalite_to_svg(spec))
         assert found is not None
-        view["width"] = max(60, view["width"] - (float(found[1]) - width) / columns)
+        over = float(found[1]) - width
+        if abs(over) < 1:
+            return
+        view["width"] = max(60, view["width"] - over / columns)
 
 
 def _drawable(text: str) -> str:

@@ -14,13 +14,13 @@ import vl_convert
 
 from pseudobench.base.text import visible
 from pseudobench.maths.significance import LEVEL
-from pseudobench.output.report.encodings import wrapped
+from pseudobench.output.report.encodings import WIDTH, wrapped
 from pseudobench.output.report.figures import Figure, figures
 from pseudobench.output.report.page_sections import plain_value, section_content
 from pseudobench.output.report.sections import Section
 from pseudobench.output.report.summary import Summary, summarize_sections
 from pseudobench.output.report.summary_figures import summary_figures
-from pseudobench.output.report.themes import DARK, LIGHT
+from pseudobench.output.report.themes import DARK, LIGHT, SHAPES, shapes
 
 if TYPE_CHECKING:
     from pseudobench.contracts.columns import Record
@@ -131,8 +131,14 @@ def _summary(summary: Summary, shown: list[dict[str, Any]]) -> dict[str, Any]:
         "further": len(rows) - len(main) + kinds.count("number further"),
         "reading": words,
         "legend": [
-            {"name": name, "style": style, "series": json.dumps(_drawn_as(name)), "further": name not in main}
-            for name, style in summary.names.items()
+            {
+                "name": name,
+                "style": style,
+                "outline": SHAPES[shape],
+                "series": json.dumps(_drawn_as(name)),
+                "further": name not in main,
+            }
+            for (name, style), shape in zip(summary.names.items(), shapes(summary.names.values()), strict=True)
         ],
         "figures": shown,
     }
@@ -159,12 +165,14 @@ def _figure(figure: Figure) -> dict[str, Any]:
     from markupsafe import Markup
 
     rows = [[visible(plain_value(value)) for value in row] for row in figure.data.itertuples(index=False)]
-    data = {"spec": figure.spec(LIGHT), "columns": list(figure.data.columns), "rows": rows}
+    spec = figure.spec(LIGHT)
+    data = {"spec": spec, "columns": list(figure.data.columns), "rows": rows}
     return {
         "title": figure.title,
         "note": figure.note,
         "alt": f"{figure.title}. {figure.alt} The numbers are in the table below.",
         "choices": figure.choices,
+        "whole": spec.get("width", 0) > 1.5 * WIDTH,  # in half a page it would be too small to read
         "data": Markup(_json(data)),
     }
 

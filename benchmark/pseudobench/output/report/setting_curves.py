@@ -105,7 +105,7 @@ def _panels(points: pd.DataFrame, names: Names, theme: Theme, x: alt.X, title: s
     dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
     base = chart_of(points, names)
     line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash, order=x.shorthand)
-    bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y="low:Q", y2="high:Q", color=colour)
+    bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour)
     marks = base.mark_point(filled=True, size=40, opacity=1)
     dots = marks.encode(x=x, y=y, color=colour, shape=shape_of(names, shown))
     panel = alt.layer(line, bars, dots).properties(width=WIDTH, height=WIDTH * 2 // 3)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from pseudobench.analysis.comparisons import Comparison
@@ -16,9 +15,9 @@ from pseudobench.analysis.rankings import Ranking, ranking_of
 from pseudobench.analysis.run_facts import Place, pick_columns
 from pseudobench.errors import BenchError
 from pseudobench.maths.significance import Mean, mean_of
+from pseudobench.output.comparison_tables import verdict_sign
 from pseudobench.output.findings import Finding, finding_sentences, findings
 from pseudobench.output.report.sections import Section
-from pseudobench.output.text_tables import verdict_sign
 
 if TYPE_CHECKING:
     from pseudobench.analysis.arms import Arm
@@ -133,9 +132,7 @@ def _ranks(found: Sequence[Finding], names: Mapping[str, int]) -> dict[str, floa
         values = {arm.name: list(arm.values[each.verdict.column.name].values()) for arm in each.verdict.arms}
         by_name = {name: mean_of(held).mean for name, held in values.items()}
         means.append([sign * by_name[name] for name in shared])
-    from scipy import stats  # takes half a second
-
-    ranks = stats.rankdata(-np.array(means), axis=1).mean(axis=0)
+    ranks = pd.DataFrame(means, columns=shared).rank(axis=1, ascending=False).mean()
     return dict(zip(shared, ranks.tolist(), strict=True))
 
 

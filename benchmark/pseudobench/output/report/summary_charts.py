@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
+from pseudobench.base.text import in_lines
 from pseudobench.output.report.encodings import (
     WIDTH,
+    WRAP,
     Chart,
     Names,
     chart_of,
@@ -31,11 +33,13 @@ def forest(differences: pd.DataFrame, names: Names, measure: str, theme: Theme) 
     base, colour = chart_of(differences, names), colour_of(names, theme, None)
     row = alt.Y("series:N", title=None, sort=wrapped(names), axis=alt.Axis(grid=True))
     zero = alt.Chart(differences[:1][["seeds"]]).mark_rule(strokeWidth=1.2, color=theme.ink).encode(x=alt.datum(0))
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=row, color=colour)
+    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=row, color=colour)
     x = alt.X("difference:Q", title=f"difference in {measure}, points")
     points = base.mark_point(filled=True, size=70, opacity=1)
     points = points.encode(x=x, y=row, color=colour, shape=shape_of(names, None))
-    signs = base.mark_text(align="left", dx=6, fontSize=12).encode(y=row, x=alt.value("width"), text="verdict:N")
+    signs = base.mark_text(align="left", dx=6, fontSize=12).encode(
+        y=row, x=alt.value("width"), text=alt.Text("verdict:N")
+    )
     step = row_height(list(names)) / len(names)
     return alt.layer(zero, bars, points, signs).properties(width=WIDTH, height=alt.Step(step))
 
@@ -49,9 +53,10 @@ def curves(means: pd.DataFrame, bounds: pd.DataFrame, names: Names, measure: str
     y = alt.Y("mean:Q", title=f"{measure}, %", scale=alt.Scale(zero=False))
     colour = colour_of(names, theme, shown)
     dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
-    base = chart_of(means.drop(columns="ceiling"), names)
+    places = {where: in_lines(where, WRAP) for where in means["where"]}
+    base = chart_of(means.drop(columns="ceiling").assign(where=means["where"].map(places)), names)
     line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash)
-    bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y="low:Q", y2="high:Q", color=colour)
+    bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour)
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
         x=x, y=y, color=colour, shape=shape_of(names, shown)
     )
@@ -75,11 +80,12 @@ def wins(table: pd.DataFrame, names: Names, theme: Theme) -> Chart:
     most = max(1, int(table["balance"].abs().max()))
     ends = [theme.palette[3], theme.background, theme.palette[2]]
     colours = alt.Scale(domain=[-most, 0, most], range=ends, interpolate="rgb")
-    x = alt.X("against:N", title=None, sort=wrapped(shown), axis=alt.Axis(labelAngle=-40, orient="top", grid=False))
+    x = alt.X("against:N", title=None, sort=wrapped(shown), axis=alt.Axis(labelAngle=-90, orient="top", grid=False))
     y = alt.Y("series:N", title=None, sort=wrapped(shown), axis=alt.Axis(grid=False))
     cells = base.mark_rect(stroke=theme.faint, opacity=0.6)
     cells = cells.encode(x=x, y=y, color=alt.Color("balance:Q", scale=colours, legend=None))
-    words = base.mark_text(fontSize=10).encode(x=x, y=y, text="text:N")
+    size = alt.ExprRef(f"max(6, min(10, width / {2.8 * len(shown):g}))")  # in a paper's column cells are narrow
+    words = base.mark_text(fontSize=size).encode(x=x, y=y, text=alt.Text("text:N"))
     return alt.layer(cells, words).properties(width=max(WIDTH, 44 * len(shown)), height=row_height(shown))
 
 
@@ -100,7 +106,7 @@ def ranks(ranking: Ranking, theme: Theme) -> Chart:
     segments = (
         alt.Chart(bars)
         .mark_rule(strokeWidth=4, color=theme.ink)
-        .encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y)
+        .encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y)
     )
     dots = alt.Chart(points).mark_point(filled=True, size=70, opacity=1, color=theme.palette[2]).encode(x=x, y=y)
     return alt.layer(segments, dots).properties(width=WIDTH, height=20 * len(order))

@@ -46,7 +46,7 @@ def _labels(summary: Summary, measure: str) -> Figure:
     data = summary.curves
     return Figure(
         "labels",
-        f"{measure} by number of labels",
+        f"{measure[0].upper()}{measure[1:]} by number of labels",
         "Means with 95 % intervals. Below: what training on all labels reaches.",
         f"{measure} of {data['series'].nunique()} methods at {data['labels'].nunique()} numbers of labels.",
         data.drop(columns="ceiling"),

@@ -8,7 +8,16 @@ from typing import Any
 
 #: The named fonts have equal widths. The padding below leaves room for a wider one where none is installed.
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
+#: Vega's markers, as outlines in a square of ten for the page's own legend.
+SHAPES = {
+    "circle": "M0 5a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
+    "square": "M.5.5h9v9h-9z",
+    "triangle-up": "M5 .5L10 9.5H0z",
+    "diamond": "M5 0L9 5L5 10L1 5z",
+    "triangle-down": "M5 9.5L10 .5H0z",
+    "cross": "M3.3 0h3.4v3.3H10v3.4H6.7V10H3.3V6.7H0V3.3h3.3z",
+    "triangle-right": "M9.5 5L.5 10V0z",
+}
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 4))
 
 
@@ -38,6 +47,7 @@ class Theme:
                 **text,
                 "titleFontWeight": "normal",
                 "labelLimit": 190,
+                "labelFlush": False,  # every label stands at its tick, the first and the last too
                 "gridColor": self.faint,
                 "domainColor": self.ink,
                 "tickColor": self.ink,
@@ -85,7 +95,8 @@ DARK = Theme(
 
 def shapes(styles: Iterable[int]) -> list[str]:
     """Markers of series with these styles. Eleven colours and seven markers: 77 styles that no other has."""
-    return [SHAPES[style % len(SHAPES)] for style in styles]
+    names = list(SHAPES)
+    return [names[style % len(names)] for style in styles]
 
 
 def dashes(styles: Iterable[int]) -> list[list[int]]:

@@ -38,6 +38,17 @@ def test_the_ceiling_is_never_the_best(registry):
     assert "fully-supervised has all labels and is not compared" in how_to_read(made)
 
 
+def test_a_caption_says_which_rows_have_twice_the_compute_of_labels_alone(registry):
+    def made(batches):
+        return table(
+            [records(name, around(0.8), settings={"recipe.batches": batches}) for name in ("supervised", "pl")],
+            registry,
+        )
+
+    assert how_to_read(made("beside")).count("at twice the compute of labels alone: pl.") == 1
+    assert "compute" not in how_to_read(made("half"))
+
+
 def test_every_dataset_and_label_count_has_its_own_best(registry):
     groups = [
         records("supervised", around(0.8)),

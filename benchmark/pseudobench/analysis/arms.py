@@ -52,6 +52,11 @@ class Arm:
         """Whether it was trained on all labels: a bound on the others, not one of them."""
         return self.settings["trains_on"] == "all"
 
+    @property
+    def doubled(self) -> bool:
+        """Whether its networks see a batch of pseudo-labels beside one of labels: twice the compute of labels alone."""
+        return "selector" in self.settings and self.settings.get("recipe.batches") == "beside"
+
     @cached_property
     def groups(self) -> frozenset[str]:
         """The components and parts of the harness that its settings are of."""

@@ -25,6 +25,7 @@ class Notes:
     processors: tuple[str, ...]  # if several
     groups: Mapping[str, Mapping[str, Value]]  # in a pivoted table, settings that all rows of a group have
     calibrated: Mapping[str, tuple[str, ...]]  # calibration policy to the names of arms
+    doubled: tuple[str, ...]  # arms whose networks see twice the samples of a network with labels alone
     hidden: int  # rows that are judged with these and not shown
     untold: bool  # some name leaves out settings of its own
 
@@ -52,6 +53,7 @@ def notes_on(arms: Sequence[Arm], verdicts: Sequence[Verdict], groups: Mapping[s
             policy: _unique(arm.name for arm in arms if arm.settings.get(POLICY) == policy)
             for policy in dict.fromkeys(str(arm.settings[POLICY]) for arm in arms if POLICY in arm.settings)
         },
+        doubled=_unique(arm.name for arm in arms if arm.doubled),
         hidden=len({arm.run_ids for verdict in judged for arm in verdict.arms} - {arm.run_ids for arm in arms}),
         untold=any(arm.untold for arm in arms),
     )

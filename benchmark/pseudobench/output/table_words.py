@@ -86,6 +86,12 @@ def _of_runs(notes: Notes) -> list[str]:
     if notes.calibrated:
         parts = (f"{_CALIBRATED.get(policy, policy)}: {', '.join(names)}" for policy, names in notes.calibrated.items())
         said.append(f"Calibrated on {'; on '.join(parts)}")
+    if notes.doubled:
+        names = ", ".join(notes.doubled)
+        said.append(
+            "A step has equally many labels for all; beside them as many pseudo-labels, at twice the compute "
+            f"of labels alone: {names}"
+        )
     if notes.usual:
         alike: dict[str, list[str]] = {}
         for method, settings in notes.usual.items():

@@ -15,8 +15,10 @@ from pseudobench.contracts.events import Listener, Progress
 from pseudobench.contracts.executing import Message, RunnerConfig
 from pseudobench.contracts.executing import Runner as AnyRunner
 from pseudobench.contracts.run_spec import RunSpec
-from pseudobench.errors import Abandoned, BenchWarning, one_line
-from pseudobench.registry.components import installed
+from pseudobench.errors import Abandoned, BenchError, BenchWarning, one_line
+from pseudobench.registry.components import as_of_now
+from pseudobench.registry.edited_files import code_in
+from pseudobench.registry.plugin_files import plugin_files
 
 if TYPE_CHECKING:
     from pseudobench.execution.runner import Runner
@@ -27,11 +29,12 @@ class WorkerSetup:
     """Everything another process needs to make the same runner: configuration, and our environment variables.
 
     Plugins and registry are not sent: each process loads them itself. ``variables`` name plugin files, and configure
-    plugins.
+    plugins; ``code`` is a hash of those files, so that no process runs an edited one in the name of what it was.
     """
 
     config: RunnerConfig
     variables: tuple[tuple[str, str], ...]
+    code: str = ""
 
     @classmethod
     def of(cls, config: RunnerConfig) -> WorkerSetup:
@@ -45,7 +48,7 @@ class WorkerSetup:
             data=_absolute(config.data),
             cache=None if config.cache is None else _absolute(config.cache),
         )
-        return cls(alone, tuple(ours))
+        return cls(alone, tuple(ours), code_in(plugin_files()))
 
     def with_threads(self, threads: int) -> WorkerSetup:
         """The same setup, with ``threads`` threads for runs whose recipe names no number."""
@@ -56,7 +59,9 @@ class WorkerSetup:
         from pseudobench.execution.runner import Runner
 
         os.environ.update(self.variables)
-        plugins, registry = installed()
+        if code_in(plugin_files()) != self.code:
+            raise BenchError("a plugin file has changed since the runs were ordered; order them again")
+        plugins, registry = as_of_now()
         return Runner(self.config, registry, plugins, Forwarding(send))
 
 

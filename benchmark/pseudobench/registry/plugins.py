@@ -15,12 +15,15 @@ import pluggy
 from pseudobench.contracts import hookspecs
 from pseudobench.contracts.parameters import suggest
 from pseudobench.errors import BenchError, BenchWarning, PluginError, one_line
+from pseudobench.registry.edited_files import forget_changed
 from pseudobench.registry.plugin_files import import_plugin, plugin_files
 
 #: The version of the plugin API: hooks, protocols, data types. It rises with what plugins can rely on.
 API = 2
 #: The versions that plugins may be made for.
 ACCEPTED = (1, 2)
+#: Where plugins come from that are not installed, in place of a distribution.
+FILE, HERE = "a file", "this process"
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,7 @@ def load_plugins(*, bundled: bool = True) -> Plugins:
             plugins.fail(info, error)
         else:
             plugins.add(plugin, info)
+    forget_changed(plugin_files())
     for file in plugin_files():
         _add_file(plugins, file)
     return plugins
@@ -148,7 +152,7 @@ def load_plugins(*, bundled: bool = True) -> Plugins:
 
 def _add_file(plugins: Plugins, file: str) -> None:
     """Register a plugin that is a file; raises if it can't be used: somebody has asked for it by name."""
-    info = PluginInfo(Path(file).stem, "a file", Path(file).name)
+    info = PluginInfo(Path(file).stem, FILE, Path(file).name)
     if info.name in plugins.infos:
         info = replace(info, name=file)
     try:

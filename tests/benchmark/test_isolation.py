@@ -142,6 +142,28 @@ def test_a_plugin_that_exits_at_import_is_named(tmp_path):
     assert "leaving.py can't be used: SystemExit: 0" in done.stderr
 
 
+def test_modules_of_pythons_names_in_the_current_folder_are_not_imported(tmp_path):
+    for name in ("selectors", "random", "socket"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')\n")
+    command = [str(Path(sys.executable).with_name("bench")), "run", *ASK, "--methods", "supervised", "--jobs", "2"]
+    environment = {**os.environ, "PSEUDOBENCH_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_where_no_process_can_be_started_that_is_what_is_said(bench, monkeypatch):
+    from multiprocessing.process import BaseProcess
+
+    def refuse(self):
+        raise EOFError
+
+    monkeypatch.setattr(BaseProcess, "start", refuse)
+    done = bench("run", *ASK, "--methods", "supervised", "--jobs", "1")
+    assert done.code == 2
+    assert done.err.splitlines()[-1].startswith("error: no process can be started (EOFError")
+
+
 def quick(registry, **settings):
     common = {"recipe.epochs": 2, "recipe.steps": 10, "recipe.threads": 1, "loop.rounds": 1, **settings}
     return resolve(registry, method="pl", dataset="digits", seed=0, settings=common)

@@ -16,6 +16,7 @@ import torch
 
 from harness import make_runner
 from pseudobench.contracts.events import Listener
+from pseudobench.execution.workers import Lines
 from pseudobench.experiments.resolving import resolve
 from pseudobench.registry.components import installed
 from pseudobench.storage.records import Store, without_times
@@ -128,6 +129,27 @@ def test_listeners_can_not_change_a_record_and_prints_do_not_reach_json(tmp_path
     done, records = bench(tmp_path, ["stay"], "--json", expected=0)
     assert all(each["rounds"][-1]["test"]["accuracy"] > 0 for each in records.values())
     assert {row["status"] for row in json.loads(done.stdout)} == {"done"}
+    assert "a line on standard output" in done.stderr.splitlines()
+
+
+def test_prints_do_not_reach_json_in_process_either(tmp_path):
+    done, _ = bench(tmp_path, ["stay"], "--json", "--in-process", expected=0)
+    assert {row["status"] for row in json.loads(done.stdout)} == {"done"}
+    assert "a line on standard output" in done.stderr.splitlines()
+
+
+def test_what_a_process_prints_comes_in_whole_lines():
+    """Written to the terminal in pieces, or in the middle of a bar, it could not be read."""
+    sent = []
+    lines = Lines(sent.append)
+    print("one", 1, end=", ", file=lines)
+    print("two\nthree", file=lines)
+    print("the end has no newline", end="", file=lines)
+    assert sent == [("printed", "one 1, two"), ("printed", "three")]
+    lines.flush()
+    assert sent == [("printed", "one 1, two"), ("printed", "three")]
+    lines.close()
+    assert sent[-1] == ("printed", "the end has no newline")
 
 
 def test_a_plugin_that_exits_at_import_is_named(tmp_path):

@@ -7,19 +7,20 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pseudobench.base.machine import cores, free_memory
-from pseudobench.contracts.executing import Batch, Ended, Runner, Setup
+from pseudobench.contracts.executing import Batch, Ended, Message, Runner, Setup
 from pseudobench.contracts.hookspecs import hookimpl
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.contracts.settings import Recipe
 from pseudobench.errors import Abandoned, BenchError, one_line
 from pseudobench.execution.environment import pick_device
-from pseudobench.execution.workers import attempt, warnings_sent
+from pseudobench.execution.workers import attempt, prints_sent, warnings_sent
 from pseudobench.registry.components import installed
 from pseudobench.registry.plugins import FILE
 
@@ -214,17 +215,23 @@ class Worker:
 def work(connection: Connection, setup: Setup) -> None:
     """The main function of a worker process: do each run that it receives, until it receives None."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # standard output is the command's: a plugin may print
-    with suppress(Abandoned, EOFError, OSError), warnings_sent(connection.send):
-        runner = _runner(connection, setup)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # standard output is the command's: a library may write to it
+    turn = RLock()
+
+    def send(message: Message) -> None:
+        with turn:  # threads of a plugin may print
+            connection.send(message)
+
+    with suppress(Abandoned, EOFError, OSError), warnings_sent(send), prints_sent(send):
+        runner = _runner(send, setup)
         while (spec := connection.recv()) is not None:
-            connection.send(("ended", runner if isinstance(runner, str) else attempt(runner, spec)))
+            send(("ended", runner if isinstance(runner, str) else attempt(runner, spec)))
 
 
-def _runner(connection: Connection, setup: Setup) -> Runner | str:
+def _runner(send: Callable[[Message], None], setup: Setup) -> Runner | str:
     """The runner of a process, or why there is none."""
     try:
-        return setup.runner(connection.send)
+        return setup.runner(send)
     except BenchError as error:
         return one_line(error)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,45 @@ class Forwarding(Listener):
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
         """A round is recorded."""
         self._send(("round_finished", spec, round_))
+
+
+class Lines(io.TextIOBase):
+    """A stream that sends what is printed to it, line by line, for the process that shows progress to print."""
+
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self._send = send
+        self._begun = ""
+
+    def writable(self) -> bool:
+        """Print can write to it."""
+        return True
+
+    def fileno(self) -> int:
+        """Where programs that a plugin starts may write: the standard error of this process."""
+        return 2
+
+    def write(self, text: str) -> int:
+        """Send the lines that are whole now."""
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            with suppress(OSError):  # nobody listens any more; the run's next event says so
+                self._send(("printed", line))
+        return len(text)
+
+    def close(self) -> None:
+        """Send what is left."""
+        if self._begun:
+            self.write("\n")
+        super().close()
+
+
+@contextmanager
+def prints_sent(send: Callable[[Message], None]) -> Iterator[None]:
+    """Send what is printed, to either stream: standard output is the command's, and bars may be where it would go."""
+    lines = Lines(send)
+    with redirect_stdout(lines), redirect_stderr(lines):
+        yield
+    lines.close()
 
 
 @contextmanager

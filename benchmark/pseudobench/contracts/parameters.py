@@ -126,7 +126,7 @@ def parameters(component: Any) -> tuple[Parameter, ...]:
         if len(named) != 1 or set(kinds) - {bool, int, float, str, NoneType} or "meaning" not in each.metadata:
             raise BenchError(
                 f"{component.__name__}.{each.name}: a parameter is declared as "
-                f"`{each.name}: float = param(0.5, 'what it means')`"
+                f"`{each.name}: float = param(0.5, 'what it means')`, and what is none as `{each.name}: ClassVar[...]`"
             )
         default: Any = each.default
         found.append(Parameter(each.name, named[0], NoneType in kinds, default, **each.metadata))

@@ -78,7 +78,7 @@ class Plugins:
         """Take a plugin out of use and say why, and in which hook."""
         if self.manager.has_plugin(info.name):
             self.manager.unregister(name=info.name)
-        reason = (f"{hook}: " if hook else "") + " ".join(f"{type(error).__name__}: {error}".split())
+        reason = (f"{hook}: " if hook else "") + one_line(error)
         self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, error=reason)
 
     def each(self, hook: str, **arguments: Any) -> list[tuple[PluginInfo, Any]]:

@@ -114,6 +114,12 @@ def test_any_end_of_a_run_is_one_failed_row_and_the_others_finish(ended, how):
     assert ENDS[how] in " ".join(done.stdout.split())
 
 
+def test_a_failed_run_points_to_what_shows_it(ended):
+    done, records = ended
+    failed = records["softmax+hard+hostile-exit"]["run_id"]
+    assert f"next: bench show {failed}" in done.stdout.splitlines()
+
+
 def test_a_run_that_hangs_is_ended_by_the_timeout(tmp_path):
     _, records = bench(tmp_path, ["hang"], "--timeout", "15")
     assert records["softmax+hard+hostile-hang"]["error"]["message"] == "it took longer than the 15 s of --timeout"

@@ -28,6 +28,14 @@ def test_bundled_plugins_are_entry_points_and_all_load():
     assert not plugins.broken
 
 
+def test_a_hook_without_its_decorator_is_named():
+    """Beside another with it, it would be silently ignored."""
+    half = plugin("half", bench_columns=lambda: [])
+    half.bench_selectors = lambda: [Anything]
+    (broken,) = load(half)[0].broken
+    assert broken.error == "bench_selectors is not in use: it lacks the line @hookimpl above it"
+
+
 def test_a_strangers_component_is_listed_with_its_owner():
     _, registry = load(plugin(bench_selectors=lambda: [Anything]))
     (entry,) = registry.find("anything")

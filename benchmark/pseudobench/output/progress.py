@@ -12,7 +12,7 @@ from pseudobench.base.text import visible
 from pseudobench.contracts.columns import headline
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.events import Progress as Shown
-from pseudobench.output.console import err, note, plain
+from pseudobench.output.console import counted, err, note, plain
 
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec
@@ -42,7 +42,7 @@ def _outcome(record: Mapping[str, Any]) -> str:
     last = record["rounds"][-1]
     work = [round_.get("work") or {} for round_ in record["rounds"]]
     trained, reused = (int(sum(each.get(key, 0) for each in work)) for key in ("trained", "reused"))
-    networks = f"{trained} network{'s' * (trained != 1)} trained" + (f", {reused} reused" if reused else "")
+    networks = f"{counted(trained, 'network')} trained" + (f", {reused} reused" if reused else "")
     return f"{_measured(last)}, {networks}, {record['seconds']:.1f} s"
 
 
@@ -76,7 +76,7 @@ class PlainProgress(Listener):
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Print the number of runs."""
         self._total, self._ended = total, finished_before
-        note(f"{total} runs, {finished_before} of them finished before")
+        note(f"{counted(total, 'run')}, {finished_before} of them finished before")
 
     def runs_outdated(self, count: int, names: Sequence[str]) -> None:
         """Say why."""
@@ -123,7 +123,7 @@ class LiveProgress(Listener):
 
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Show the bars."""
-        note(f"{total} runs, {finished_before} of them finished before")
+        note(f"{counted(total, 'run')}, {finished_before} of them finished before")
         self._todo = total - finished_before
         self._runs = self._progress.add_task("all runs", total=self._todo, note=f"0/{self._todo}")
         if self._todo:

@@ -22,6 +22,8 @@ from pseudobench.registry.plugin_files import import_plugin, plugin_files
 API = 2
 #: The versions that plugins may be made for.
 ACCEPTED = (1, 2)
+#: The attribute with which pluggy marks what is decorated with `hookimpl`.
+_MARK = f"{hookspecs.PROJECT}_impl"
 #: Where plugins come from that are not installed, in place of a distribution.
 FILE, HERE = "a file", "this process"
 
@@ -65,8 +67,11 @@ class Plugins:
         self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, hooks)
 
     def _check_hooks(self, plugin: Any) -> None:
-        """Raise for a hook that does not exist, and for options of pluggy that would have no effect here."""
+        """Raise for hooks that do not exist or are not marked, and for options of pluggy that have no effect here."""
         known = [name for name, value in vars(hookspecs).items() if inspect.isfunction(value)]
+        for name in known:
+            if inspect.isroutine(found := getattr(plugin, name, None)) and not hasattr(found, _MARK):
+                raise PluginError(f"{name} is not in use: it lacks the line @hookimpl above it")
         for caller in self.manager.get_hookcallers(plugin) or []:
             if not caller.has_spec():
                 raise LookupError(f"there is no hook {caller.name!r}{suggest(caller.name, known)}")

@@ -195,6 +195,8 @@ def test_a_plugin_that_does_not_import_is_named(tmp_path, monkeypatch):
 
 
 def test_unknown_names_suggest_or_list(registry):
+    with pytest.raises(BenchError, match=r"known: csa, .* and \d+ more: see `bench list methods`"):
+        registry.get("methods", "zzz")
     with pytest.raises(BenchError, match="did you mean 'ups-raps'"):
         registry.get("methods", "ups-rasp")
     with pytest.raises(BenchError, match=r"known: .*cifar10, cifar10-grid, cifar100, csv, digits"):

@@ -173,13 +173,13 @@ def checked(owner: str, component: Any, values: Mapping[str, Value]) -> dict[str
     return parsed
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the known one that is near, or some of all."""
+def suggest(name: str, known: Iterable[str], see: str = "") -> str:
+    """The end of an error about an unknown name: the known one that is near, or some of all; ``see`` shows the rest."""
     names = sorted(known)
     near = difflib.get_close_matches(name[:100], names, n=1, cutoff=_NEAR)
     if near:
         return f"; did you mean {near[0]!r}?"
-    more = f" and {len(names) - _LISTED} more: see `bench list`" if len(names) > _LISTED else ""
+    more = f" and {len(names) - _LISTED} more{see and f': see `{see}`'}" if len(names) > _LISTED else ""
     return f"; known: {', '.join(names[:_LISTED])}{more}" if names else "; there is none"
 
 

@@ -72,7 +72,7 @@ class Registry:
         if (kind, name) not in self._entries:
             known = [entry.name for entry in self.of(kind)]
             singular = kind_named(kind).singular.replace("-", " ")
-            raise BenchError(f"there is no {singular} {name!r}{suggest(name, known)}")
+            raise BenchError(f"there is no {singular} {name!r}{suggest(name, known, f'bench list {kind}')}")
         return self._entries[kind, name].component
 
     def make(self, stage: str, name: str, values: Mapping[str, Value]) -> Any:
@@ -144,7 +144,7 @@ class Registry:
             if (kind.name, name) in self._entries:
                 return stage
         known = [entry.name for kind in STAGE_KINDS.values() for entry in self.of(kind.name)]
-        raise BenchError(f"there is no component {name!r}{suggest(name, known)}")
+        raise BenchError(f"there is no component {name!r}{suggest(name, known, 'bench list')}")
 
     def _default(self, method: str, stage: str) -> str:
         """The component that a composition takes for a stage it does not name."""

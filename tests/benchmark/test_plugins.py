@@ -128,7 +128,7 @@ class NoVerb:
             "select must take (self, estimate, labels, sets, context), not",
         ),
         ({"bench_run_started": lambda spec, more: None}, "more"),
-        ({"bench_selectors": lambda: [NoName]}, "needs a `name`"),
+        ({"bench_selectors": lambda: [NoName]}, "NoName needs a `name` without spaces"),
         ({"bench_selectors": lambda: [BadParameter]}, "param(0.5"),
         (
             {"bench_selectors": lambda: [OutOfBounds]},

@@ -96,6 +96,15 @@ def test_a_problem_is_said_once_with_its_line(bench, tmp_path):
     assert "also: works on an empty pool, " in said
 
 
+def test_a_problem_that_differs_in_numbers_alone_is_said_once(bench, tmp_path):
+    bench("plugin", "new", "my-rule")
+    text = (tmp_path / "my-rule/pseudobench_my_rule.py").read_text()
+    (tmp_path / "bad_rule.py").write_text(text.replace("return Selection(", "return Selection(labels.target[:, :1], "))
+    done = bench("plugin", "check", "bad_rule.py")
+    assert done.code == 1
+    assert len([line for line in done.out.splitlines() if "broken" in line and "my-rule" in line]) == 1
+
+
 def test_methods_and_columns_are_checked(bench, tmp_path):
     (tmp_path / "odd.py").write_text(
         "from pseudobench import Column, Method, hookimpl\n\n\n"
@@ -125,14 +134,25 @@ def test_a_module_without_hooks_supplies_nothing(bench, tmp_path):
         ),
         (("new", "rule", "--kind", "rule"), "error: --kind rule: one of method, dataset, backbone, scaling, "),
         (("check", "nowhere.py"), "error: there is no plugin file nowhere.py"),
-        (("check", "no_such_module"), "error: "),
+        (("check", "no_such_module"), "error: there is no plugin and no module 'no_such_module'; a file ends in .py"),
+        (("check", "mutable.py"), "error: mutable.py can't be imported: ValueError: mutable default <class 'list'>"),
+        (
+            ("check", "syntax.py"),
+            "error: syntax.py can't be imported: SyntaxError: '[' was never closed (syntax.py, line",
+        ),
     ],
 )
-def test_mistakes_are_one_line(bench, arguments, line):
+def test_mistakes_are_one_line(bench, tmp_path, arguments, line):
+    (tmp_path / "mutable.py").write_text(
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass X:\n    x: list = []\n"
+    )
+    (tmp_path / "syntax.py").write_text("x = [1\n")
     outcome = bench("plugin", *arguments)
     assert outcome.code == 2
     assert outcome.err.startswith(line)
     assert outcome.err.count("\n") == 1
+    assert "frozen" not in outcome.err
+    assert "dataclasses.py" not in outcome.err
 
 
 def test_nothing_is_overwritten(bench, tmp_path):

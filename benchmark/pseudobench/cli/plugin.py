@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,7 @@ def check(module: str) -> int:
             rows[name, str(each)] = ["ok", each() or ""]
         except PluginError as error:
             note = f"{error} ({_place(error, about, plugin)})"
-            same = [row for key, row in rows.items() if key[0] == name and row[:2] == ["broken", note]]
+            same = [row for key, row in rows.items() if key[0] == name and _shape(row[:2]) == _shape(["broken", note])]
             if same:  # one problem, seen by another check too
                 same[0].append(str(each))
             else:
@@ -80,6 +81,11 @@ def check(module: str) -> int:
     title = f"{module}: {console.counted(len(shown), 'check')}, {broken} broken"
     console.show_table(["component", "check", "", "note"], shown, title=title)
     return int(bool(broken))
+
+
+def _shape(row: list[str]) -> list[str]:
+    """A row without its numbers: shapes that are wrong for one pool are wrong for all."""
+    return [re.sub(r"\d+", "0", text.rpartition(" (")[0]) + text.rpartition(" (")[2] for text in row]
 
 
 def _hook_checks(plugin: ModuleType) -> list[tuple[Entry | str, Check]]:
@@ -142,9 +148,12 @@ def _components(module: str) -> tuple[list[Entry], Registry, ModuleType]:
     except BenchError:
         raise
     except (Exception, SystemExit) as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(last.filename).name}:{last.lineno}"
-        raise BenchError(f"{module} can't be imported: {one_line(error)} ({place})") from None
+        if isinstance(error, ModuleNotFoundError) and error.name == module:
+            raise BenchError(f"there is no plugin and no module {module!r}; a file ends in .py") from None
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if Path(frame.filename).is_relative_to(Path(module).absolute().parent)]
+        place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+        raise BenchError(f"{module} can't be imported: {one_line(error)}{place}") from None
     plugins = load_plugins()
     name = plugins.manager.get_name(plugin)
     if name is None:

@@ -33,7 +33,8 @@ def check_component(kind: Kind, component: Any) -> None:
     """Raise unless a component keeps the rules of its kind."""
     name = getattr(component, "name", None)
     if not isinstance(name, str) or not name or set(name) & set("+.,=: /"):
-        raise PluginError(f"{component!r} needs a `name` without spaces and without any of + . , = : /")
+        called = getattr(component, "__name__", repr(component))
+        raise PluginError(f"{called} needs a `name` without spaces and without any of + . , = : /")
     if kind.value is not None:
         if not isinstance(component, kind.value):
             raise PluginError(f"{name!r} must be a {kind.value.__name__}, not {type(component).__name__}")

@@ -26,8 +26,13 @@ def plugin_files() -> list[str]:
 def name_file(file: str) -> None:
     """Make a file one of the plugins of this process, and of those that it starts."""
     path = Path(file).absolute()
+    if path.is_dir():
+        inside = next(iter(sorted(Path(file).glob("*.py"))), Path(file) / "my_rule.py")
+        raise BenchError(f"{file} is a folder; name the file in it, such as {inside}")
     if not path.is_file():
         raise BenchError(f"there is no plugin file {file}")
+    if path.suffix != ".py":
+        raise BenchError(f"{file} is no plugin file: its name must end in .py")
     os.environ[FILES] = os.pathsep.join(dict.fromkeys([*plugin_files(), str(path)]))
 
 

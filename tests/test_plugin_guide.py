@@ -13,10 +13,12 @@ import pytest
 import torch
 
 from harness import make_runner
+from pseudobench.cli.main import cli
 from pseudobench.contracts import hookspecs
 from pseudobench.experiments.resolving import resolve
 from pseudobench.learning.networks import NetworkSpec, make_network
-from pseudobench.registry.components import build_registry
+from pseudobench.registry.components import build_registry, installed
+from pseudobench.registry.plugin_files import FILES
 from pseudobench.registry.plugins import PluginInfo, load_plugins
 from pseudobench.testing import contract
 
@@ -24,6 +26,63 @@ GUIDE = (Path(__file__).parents[1] / "plugins" / "README.md").read_text(encoding
 RECIPES = re.findall(r"<!-- run: (.*?) -->\n<!-- hook: [^>]* -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
 EXAMPLES = re.findall(r"<!-- hook: ([^>]*) -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
 HOOKS = {name for name, value in vars(hookspecs).items() if name.startswith("bench_") and callable(value)}
+
+
+#: What an example is tried with, and its code; the first example is the tutorial's, and the last six are recipes.
+TRIALS = re.findall(
+    r"`bench ([^`]*--plugin example\.py[^`]*)`\n\n(?:<!-- run: [^>]* -->\n)?<!-- hook: [^>]* -->\n```python\n(.*?)```",
+    GUIDE,
+    re.DOTALL,
+)
+
+
+@pytest.fixture
+def _fresh(monkeypatch):
+    """No plugin file is left in this process."""
+    monkeypatch.setenv(FILES, "")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(cli, "commands", {})
+    monkeypatch.setattr(cli, "_asked", False, raising=False)
+    installed.cache_clear()
+    yield
+    installed.cache_clear()
+
+
+def test_every_example_says_how_it_is_tried():
+    assert [code for _, code in TRIALS] == [code for _, code in EXAMPLES[1:-6]]
+
+
+@pytest.mark.parametrize(("line", "code"), TRIALS, ids=[line for line, _ in TRIALS])
+@pytest.mark.usefixtures("_fresh")
+def test_what_an_example_is_tried_with_works(bench, tmp_path, line, code):
+    (tmp_path / "example.py").write_text(code)
+    networks = re.search(r"<!-- module: my_networks -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
+    assert networks is not None
+    (tmp_path / "my_networks.py").write_text(networks[1])
+    quick = ("--preset", "smoke", "--seeds", "1", "--set", "recipe.threads=1")
+    if line.startswith("table"):
+        assert bench("run", "--methods", "supervised", *quick, "--in-process").code == 0
+        installed.cache_clear()
+    elif line.startswith("run"):
+        line += " " + " ".join([*quick, *([] if "--executor" in line else ["--in-process"])])
+    done = bench(*shlex.split(line))
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("mark", ["session", "cell"])
+@pytest.mark.usefixtures("_fresh")
+def test_the_code_for_notebooks_works(tmp_path, monkeypatch, mark):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PSEUDOBENCH_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "my-rule").mkdir()
+    (tmp_path / "my-rule" / "pseudobench_my_rule.py").write_text(EXAMPLES[0][1])
+    found = re.search(rf"<!-- {mark} -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
+    assert found is not None
+    quick = found[1] if "smoke" in found[1] else re.sub(r"\)$", ', preset="smoke", seeds=1)', found[1].strip())
+    module = ModuleType("cell_of_the_guide")
+    monkeypatch.setitem(sys.modules, "cell_of_the_guide", module)
+    exec(compile(quick, "a cell", "exec", dont_inherit=True), vars(module))
+    assert set(module.table["status"]) == {"done"}
 
 
 def test_every_hook_has_an_example():

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pseudobench.contracts.protocols import Executor
+    from pseudobench.registry.components import Registry
+    from pseudobench.registry.plugins import Plugins
 
 
 def run(
@@ -48,25 +50,18 @@ def run(
     """Run every method on every dataset, label count and seed; one row per run (see `load_results`).
 
     The arguments are those of ``bench run``, but ``executor`` is an object, such as ``pseudobench_ray.Ray(cpus=2)``.
-    Finished runs are read from ``results`` instead of being run again. ``plugins`` are files, or component classes and
-    methods of this process, from a notebook's cell for example; the latter know no other process, so they go with
-    neither ``jobs`` nor ``executor``.
+    Finished runs are read from ``results`` instead of being run again. ``plugins`` are files, as they are at the time
+    of the call and for this call alone, or component classes and methods of this process, from a notebook's cell for
+    example; the latter know no other process, so they go with neither ``jobs`` nor ``executor``.
     """
-    from pseudobench.analysis.dataframe import frame
-    from pseudobench.analysis.run_facts import read_facts
-    from pseudobench.contracts.events import Listener
-    from pseudobench.execution.runner import Runner
-    from pseudobench.registry.components import installed, with_plugins
+    from pseudobench.registry.components import as_of_now
     from pseudobench.registry.own_components import as_plugin
-    from pseudobench.registry.plugin_files import name_file
+    from pseudobench.registry.plugin_files import naming
 
     files = [os.fspath(each) for each in plugins if isinstance(each, str | os.PathLike)]
     own = [each for each in plugins if not isinstance(each, str | os.PathLike)]
     if (jobs or executor) and own:
         raise BenchError("components of this process go with neither jobs nor executor; save them as a file")
-    for file in files:
-        name_file(file)
-    loaded, registry = with_plugins(*([as_plugin(own)] if own else [])) if plugins else installed()
     asked = {
         "methods": methods,
         "dataset": dataset,
@@ -84,11 +79,23 @@ def run(
         "set": dict(settings or {}),
     }
     experiment = experiment_from(asked)
-    specs = experiment.specs(registry)
     config = runner_config(
         experiment, data_dir=data_dir, cache_dir=cache_dir, cache=cache, device=device, force=force, jobs=jobs
     )
-    records = Runner(config, registry, loaded, Listener(), executor).run(specs)
+    with naming(files):
+        return _execute(experiment, config, executor, *as_of_now(*([as_plugin(own)] if own else [])))
+
+
+def _execute(
+    experiment: Experiment, config: RunnerConfig, executor: Executor | None, plugins: Plugins, registry: Registry
+) -> pd.DataFrame:
+    """Do the runs of an experiment that are not done yet; one row for each of its runs."""
+    from pseudobench.analysis.dataframe import frame
+    from pseudobench.analysis.run_facts import read_facts
+    from pseudobench.contracts.events import Listener
+    from pseudobench.execution.runner import Runner
+
+    records = Runner(config, registry, plugins, Listener(), executor).run(experiment.specs(registry))
     return frame(read_facts(records, registry), registry)
 
 
@@ -127,10 +134,10 @@ def load_results(results: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     """
     from pseudobench.analysis.dataframe import frame
     from pseudobench.analysis.run_facts import read_facts
-    from pseudobench.registry.components import installed
+    from pseudobench.registry.components import as_of_now
     from pseudobench.storage.records import Store
 
-    _, registry = installed()
+    _, registry = as_of_now()
     return frame(read_facts(Store(results_folder(results)).records(), registry), registry)
 
 
@@ -163,10 +170,10 @@ def compare(
     from pseudobench.analysis.comparisons import compare_records
     from pseudobench.analysis.filtering import matching
     from pseudobench.output.summary_frames import comparison_frame
-    from pseudobench.registry.components import installed
+    from pseudobench.registry.components import as_of_now
     from pseudobench.storage.records import Store, records_of
 
-    _, registry = installed()
+    _, registry = as_of_now()
     folders = [results] if results is None or isinstance(results, str | os.PathLike) else list(results)
     wanted = {
         key: tuple(map(str, value)) if isinstance(value, list | tuple | set) else (str(value),)

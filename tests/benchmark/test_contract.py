@@ -177,7 +177,7 @@ def broken(component):
         (Mistakes, "works on a pool", "it returns Tensor, and should return Selection"),
         (Fragile, "works on an empty pool", "amax()"),
         (Peeks, "works on a pool", "a pool has no 'labels': it gives len(), logits(), samples(passes, seed), views"),
-        (Unsound, "has sound defaults", "2.0 is not a number in [0, 1]"),
+        (Unsound, "is a component", "its default, 2.0, is not a number in [0, 1]"),
     ],
 )
 def test_what_is_broken_is_said(component, check, message):

@@ -42,6 +42,12 @@ def test_every_parameter_is_a_typed_column(registry):
     assert made["calibration"].isna().tolist() == [False, False, True]
 
 
+def test_seeds_that_no_column_of_numbers_holds_are_words(registry):
+    """They are below 2^64, and pandas counts to 2^63."""
+    found = runs(registry, [record("pl", seed, 0.5) for seed in (7, 2**64 - 1)])["seed"]
+    assert found.tolist() == ["7", str(2**64 - 1)]
+
+
 def test_names_are_python_names(registry):
     made = runs(registry, records("ups-raps", [0.5]), records("mc-dropout+lac+hard+ups", [0.5]))
     assert all(name.isidentifier() for name in made.columns)

@@ -7,6 +7,7 @@ from digits_runs import runner, spec_for
 
 from pseudobench import BenchError
 from pseudobench.storage.records import Store
+from pseudobench.testing import fake_dataset
 from pseudobench_vision import Digits
 
 
@@ -87,3 +88,11 @@ def test_a_full_disk_is_one_line(tmp_path, monkeypatch, registry):
     with pytest.raises(BenchError, match="No space left on device"):
         runner(tmp_path).run([spec_for(registry, "supervised")])
     assert [path.name for path in tmp_path.iterdir()] == [".claims"]
+
+
+def test_images_that_are_too_small_to_be_shifted_are_refused_with_the_remedy(tmp_path, registry, monkeypatch):
+    monkeypatch.setattr(Digits, "load", lambda self, folder: fake_dataset(200, 40, 10, size=1))
+    with pytest.raises(BenchError, match=r"images of 1 x 1 pixels, as digits has, .*--set recipe.augment=none"):
+        runner(tmp_path).run([spec_for(registry, "supervised", recipe__augment="weak")])
+    (done,) = runner(tmp_path).run([spec_for(registry, "supervised", recipe__augment="none")])
+    assert done["status"] == "done", done["error"]

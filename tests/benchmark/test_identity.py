@@ -75,11 +75,11 @@ def run(folder, plugin, seeds="1"):
 
 
 def test_an_edited_plugin_is_run_again_and_the_command_says_why(tmp_path, plugin):
-    assert "1 runs, 0 of them finished before" in run(tmp_path, plugin)
-    assert "1 runs, 1 of them finished before" in run(tmp_path, plugin)
+    assert "1 run, 0 of them finished before" in run(tmp_path, plugin)
+    assert "1 run, 1 of them finished before" in run(tmp_path, plugin)
     plugin.write_text(RULE.replace(">= LEAST", "< LEAST"))
     again = run(tmp_path, plugin)
-    assert "1 runs, 0 of them finished before" in again
+    assert "1 run, 0 of them finished before" in again
     assert "1 run is run again: changed since the finished record: the code of 'my-rule'" in again
     assert len(list((tmp_path / "runs").glob("*.json"))) == 2
 

@@ -16,6 +16,7 @@ import torch
 
 from harness import make_runner
 from pseudobench.contracts.events import Listener
+from pseudobench.execution.workers import Lines
 from pseudobench.experiments.resolving import resolve
 from pseudobench.registry.components import installed
 from pseudobench.storage.records import Store, without_times
@@ -113,6 +114,12 @@ def test_any_end_of_a_run_is_one_failed_row_and_the_others_finish(ended, how):
     assert ENDS[how] in " ".join(done.stdout.split())
 
 
+def test_a_failed_run_points_to_what_shows_it(ended):
+    done, records = ended
+    failed = records["softmax+hard+hostile-exit"]["run_id"]
+    assert f"next: bench show {failed}" in done.stdout.splitlines()
+
+
 def test_a_run_that_hangs_is_ended_by_the_timeout(tmp_path):
     _, records = bench(tmp_path, ["hang"], "--timeout", "15")
     assert records["softmax+hard+hostile-hang"]["error"]["message"] == "it took longer than the 15 s of --timeout"
@@ -128,6 +135,27 @@ def test_listeners_can_not_change_a_record_and_prints_do_not_reach_json(tmp_path
     done, records = bench(tmp_path, ["stay"], "--json", expected=0)
     assert all(each["rounds"][-1]["test"]["accuracy"] > 0 for each in records.values())
     assert {row["status"] for row in json.loads(done.stdout)} == {"done"}
+    assert "a line on standard output" in done.stderr.splitlines()
+
+
+def test_prints_do_not_reach_json_in_process_either(tmp_path):
+    done, _ = bench(tmp_path, ["stay"], "--json", "--in-process", expected=0)
+    assert {row["status"] for row in json.loads(done.stdout)} == {"done"}
+    assert "a line on standard output" in done.stderr.splitlines()
+
+
+def test_what_a_process_prints_comes_in_whole_lines():
+    """Written to the terminal in pieces, or in the middle of a bar, it could not be read."""
+    sent = []
+    lines = Lines(sent.append)
+    print("one", 1, end=", ", file=lines)
+    print("two\nthree", file=lines)
+    print("the end has no newline", end="", file=lines)
+    assert sent == [("printed", "one 1, two"), ("printed", "three")]
+    lines.flush()
+    assert sent == [("printed", "one 1, two"), ("printed", "three")]
+    lines.close()
+    assert sent[-1] == ("printed", "the end has no newline")
 
 
 def test_a_plugin_that_exits_at_import_is_named(tmp_path):
@@ -140,6 +168,28 @@ def test_a_plugin_that_exits_at_import_is_named(tmp_path):
     )
     assert done.returncode == 2
     assert "leaving.py can't be used: SystemExit: 0" in done.stderr
+
+
+def test_modules_of_pythons_names_in_the_current_folder_are_not_imported(tmp_path):
+    for name in ("selectors", "random", "socket"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')\n")
+    command = [str(Path(sys.executable).with_name("bench")), "run", *ASK, "--methods", "supervised", "--jobs", "2"]
+    environment = {**os.environ, "PSEUDOBENCH_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_where_no_process_can_be_started_that_is_what_is_said(bench, monkeypatch):
+    from multiprocessing.process import BaseProcess
+
+    def refuse(self):
+        raise EOFError
+
+    monkeypatch.setattr(BaseProcess, "start", refuse)
+    done = bench("run", *ASK, "--methods", "supervised", "--jobs", "1")
+    assert done.code == 2
+    assert done.err.splitlines()[-1].startswith("error: no process can be started (EOFError")
 
 
 def quick(registry, **settings):

@@ -110,6 +110,23 @@ def test_a_file_that_was_named_and_can_not_be_used_is_an_error(tmp_path, content
     assert reason in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("files", "files is a folder; name the file in it, such as files/beside_rule.py"),
+        ("rule.txt", "rule.txt is no plugin file: its name must end in .py"),
+        ("gone.py", "there is no plugin file gone.py"),
+    ],
+)
+def test_what_is_no_plugin_file_is_said(tmp_path, monkeypatch, rule, name, reason):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "files" / "beside.py").unlink()
+    (tmp_path / "rule.txt").write_text(RULE)
+    with pytest.raises(BenchError) as caught:
+        take_files(["run", "--plugin", name])
+    assert str(caught.value) == reason
+
+
 def test_words_behind_two_dashes_are_left_alone():
     assert take_files(["show", "--", "--plugin", "x"]) == ["show", "--", "--plugin", "x"]
     with pytest.raises(BenchError, match="--plugin needs the file"):

@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 from strangers import Anything, load, plugin
 
-from pseudobench import BenchError, Method, PluginError
+from pseudobench import BenchError, Method, PluginError, param
 from pseudobench.contracts import hookspecs
 from pseudobench.contracts.kinds import kind_named
 from pseudobench.experiments.resolving import resolve
@@ -26,6 +26,14 @@ def test_bundled_plugins_are_entry_points_and_all_load():
     plugins = load_plugins()
     assert set(plugins.infos) == {"pl", "ups", "raps", "vision"} | {p.name for p in entry_points(group="pseudobench")}
     assert not plugins.broken
+
+
+def test_a_hook_without_its_decorator_is_named():
+    """Beside another with it, it would be silently ignored."""
+    half = plugin("half", bench_columns=lambda: [])
+    half.bench_selectors = lambda: [Anything]
+    (broken,) = load(half)[0].broken
+    assert broken.error == "bench_selectors is not in use: it lacks the line @hookimpl above it"
 
 
 def test_a_strangers_component_is_listed_with_its_owner():
@@ -48,6 +56,12 @@ class WrongSignature(Anything):
 EVERYTHING = Method("x", estimator="softmax", labeler="hard", selector="ups")
 
 
+def line_of(text):
+    """The line of this file that begins with a text."""
+    lines = Path(__file__).read_text().splitlines()
+    return 1 + next(number for number, line in enumerate(lines) if line.strip().startswith(text))
+
+
 def raises():
     raise RuntimeError("no can do")
 
@@ -61,6 +75,29 @@ class NoName(Anything):
 class BadParameter(Anything):
     name: ClassVar[str] = "bad-parameter"
     other: float = 0.5
+
+
+@dataclass(frozen=True)
+class OutOfBounds(Anything):
+    name: ClassVar[str] = "out-of-bounds"
+    other: float = param(1.5, "another share", low=0, high=1)
+
+
+@dataclass(frozen=True)
+class WrongType(Anything):
+    name: ClassVar[str] = "wrong-type"
+    count: int = param("3", "a number in quotes")
+
+
+@dataclass(frozen=True)
+class NoClassVar(Anything):
+    name: str = "no-class-var"
+
+
+@dataclass(frozen=True)
+class NeedsWithoutClassVar(Anything):
+    name: ClassVar[str] = "needs-without"
+    needs_sets: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,14 +122,28 @@ class NoVerb:
         ({"bench_selectorz": lambda: []}, "did you mean 'bench_selectors'"),
         ({"bench_selectors": lambda nonsense: []}, "nonsense"),
         ({"bench_selectors": raises}, "bench_selectors: RuntimeError: no can do"),
-        ({"bench_selectors": lambda: None}, "bench_selectors: PluginError: it must return a list, not NoneType"),
+        ({"bench_selectors": lambda: None}, "bench_selectors: it must return a list, not NoneType"),
         (
             {"bench_selectors": lambda: [WrongSignature]},
             "select must take (self, estimate, labels, sets, context), not",
         ),
         ({"bench_run_started": lambda spec, more: None}, "more"),
-        ({"bench_selectors": lambda: [NoName]}, "needs a `name`"),
+        ({"bench_selectors": lambda: [NoName]}, "NoName needs a `name` without spaces"),
         ({"bench_selectors": lambda: [BadParameter]}, "param(0.5"),
+        (
+            {"bench_selectors": lambda: [OutOfBounds]},
+            f"OutOfBounds.other (test_plugins.py:{line_of('other: float = param(1.5')}): its default, 1.5, is not",
+        ),
+        (
+            {"bench_selectors": lambda: [WrongType]},
+            f"WrongType.count (test_plugins.py:{line_of('count: int = param')}): its default, '3', is not a whole",
+        ),
+        (
+            {"bench_selectors": lambda: [NoClassVar]},
+            f"NoClassVar.name (test_plugins.py:{line_of('name: str')}) is no parameter; write "
+            "`name: ClassVar[str] = 'no-class-var'`",
+        ),
+        ({"bench_selectors": lambda: [NeedsWithoutClassVar]}, "write `needs_sets: ClassVar[bool] = False`"),
         ({"bench_selectors": lambda: [Taken]}, "plugin 'ups' (pseudobench 0.2.0) supplies it in estimators"),
         ({"bench_selectors": lambda: [Unfrozen]}, "must be a frozen dataclass"),
         ({"bench_selectors": lambda: [Anything()]}, "(the class itself)"),
@@ -144,6 +195,8 @@ def test_a_plugin_that_does_not_import_is_named(tmp_path, monkeypatch):
 
 
 def test_unknown_names_suggest_or_list(registry):
+    with pytest.raises(BenchError, match=r"known: csa, .* and \d+ more: see `bench list methods`"):
+        registry.get("methods", "zzz")
     with pytest.raises(BenchError, match="did you mean 'ups-raps'"):
         registry.get("methods", "ups-rasp")
     with pytest.raises(BenchError, match=r"known: .*cifar10, cifar10-grid, cifar100, csv, digits"):

@@ -96,6 +96,15 @@ def test_a_problem_is_said_once_with_its_line(bench, tmp_path):
     assert "also: works on an empty pool, " in said
 
 
+def test_a_problem_that_differs_in_numbers_alone_is_said_once(bench, tmp_path):
+    bench("plugin", "new", "my-rule")
+    text = (tmp_path / "my-rule/pseudobench_my_rule.py").read_text()
+    (tmp_path / "bad_rule.py").write_text(text.replace("return Selection(", "return Selection(labels.target[:, :1], "))
+    done = bench("plugin", "check", "bad_rule.py")
+    assert done.code == 1
+    assert len([line for line in done.out.splitlines() if "broken" in line and "my-rule" in line]) == 1
+
+
 def test_methods_and_columns_are_checked(bench, tmp_path):
     (tmp_path / "odd.py").write_text(
         "from pseudobench import Column, Method, hookimpl\n\n\n"
@@ -125,14 +134,25 @@ def test_a_module_without_hooks_supplies_nothing(bench, tmp_path):
         ),
         (("new", "rule", "--kind", "rule"), "error: --kind rule: one of method, dataset, backbone, scaling, "),
         (("check", "nowhere.py"), "error: there is no plugin file nowhere.py"),
-        (("check", "no_such_module"), "error: "),
+        (("check", "no_such_module"), "error: there is no plugin and no module 'no_such_module'; a file ends in .py"),
+        (("check", "mutable.py"), "error: mutable.py can't be imported: ValueError: mutable default <class 'list'>"),
+        (
+            ("check", "syntax.py"),
+            "error: syntax.py can't be imported: SyntaxError: '[' was never closed (syntax.py, line",
+        ),
     ],
 )
-def test_mistakes_are_one_line(bench, arguments, line):
+def test_mistakes_are_one_line(bench, tmp_path, arguments, line):
+    (tmp_path / "mutable.py").write_text(
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass X:\n    x: list = []\n"
+    )
+    (tmp_path / "syntax.py").write_text("x = [1\n")
     outcome = bench("plugin", *arguments)
     assert outcome.code == 2
     assert outcome.err.startswith(line)
     assert outcome.err.count("\n") == 1
+    assert "frozen" not in outcome.err
+    assert "dataclasses.py" not in outcome.err
 
 
 def test_nothing_is_overwritten(bench, tmp_path):
@@ -140,3 +160,101 @@ def test_nothing_is_overwritten(bench, tmp_path):
     before = (tmp_path / "twice/pseudobench_twice.py").read_text()
     assert "twice exists already" in bench("plugin", "new", "twice").err
     assert (tmp_path / "twice/pseudobench_twice.py").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "owner"),
+    [
+        ("ups", "plugin 'ups' (pseudobench"),
+        ("mc-dropout", "supplies it in estimators"),
+        ("vision", "plugin 'vision' (pseudobench"),
+        ("status", "bench has a command of that name"),
+    ],
+)
+def test_a_name_that_is_taken_is_refused(bench, tmp_path, name, owner):
+    done = bench("plugin", "new", name, "--kind", "command")
+    assert done.code == 2
+    assert done.err.startswith(f"error: the name {name!r} is taken: ")
+    assert owner in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / name).exists()
+
+
+def test_an_installed_plugin_is_checked_by_its_name_whatever_lies_there(bench, tmp_path):
+    (tmp_path / "pl").mkdir()
+    done = bench("plugin", "check", "pl")
+    assert done.code == 0, done.err
+    assert "pl: " in done.out
+    assert "can be run with the preset cpu" in done.out
+
+
+def test_a_folder_with_one_module_is_checked_by_its_name(bench, tmp_path):
+    bench("plugin", "new", "in-folder")
+    done = bench("plugin", "check", "in-folder")
+    assert done.code == 0, done.err
+    assert "repeats by the seed" in done.out
+    (tmp_path / "empty").mkdir()
+    done = bench("plugin", "check", "empty")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "empty is a folder; name the module in it, such as empty/pseudobench_empty.py" in done.err
+
+
+COMMAND = """
+import click
+from pseudobench import hookimpl
+
+
+@click.command("{name}")
+def hello():
+    {help}
+
+
+@hookimpl
+def bench_commands(cli):
+    cli.add_command({command})
+
+
+@hookimpl
+def bench_run_started(spec):
+    ...
+"""
+
+
+def write_command(folder, name="hello", help='"""Say hello."""', command="hello"):
+    (folder / "greets.py").write_text(COMMAND.format(name=name, help=help, command=command))
+
+
+def test_commands_and_listeners_are_checked(bench, tmp_path):
+    write_command(tmp_path)
+    done = bench("plugin", "check", "greets.py")
+    assert done.code == 0, done.err
+    assert "greets.py: 2 checks, 0 broken" in done.out
+    said = " ".join(done.out.replace("│", " ").split())
+    assert "commands can be added to bench ok hello" in said
+    assert "run_started takes what it is given ok not called here" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"command": "helo"}, "NameError: name 'helo' is not defined (greets.py:13)"),
+        ({"command": "'hello'"}, "'hello' is no command of click, but a str"),
+        ({"name": "run"}, "bench has a command 'run' already"),
+        ({"help": "pass"}, "the command 'hello' has no help: give its function a docstring"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_said(bench, tmp_path, change, reason):
+    write_command(tmp_path, **change)
+    done = bench("plugin", "check", "greets.py")
+    assert done.code == 1
+    assert reason in " ".join(done.out.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("change", [{"command": "helo"}, {"name": "run"}])
+def test_a_file_whose_command_can_not_be_added_is_an_error(tmp_path, change):
+    write_command(tmp_path, **change)
+    command = [sys.executable, "-m", "pseudobench", "--plugin", "greets.py", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: plugin 'greets' (a file greets.py) can't be used: bench_commands: ")
+    assert done.stderr.count("\n") == 1

@@ -146,7 +146,7 @@ def _series(values: Sequence[Any], kind: str) -> pd.Series[Any]:
         values = [None if value is None else str(value) for value in values]
     try:
         return pd.Series(values, dtype=_DTYPES[kind])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return _series(values, "str")
 
 

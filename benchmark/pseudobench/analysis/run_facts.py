@@ -194,7 +194,7 @@ def pick_columns(registry: Registry, names: Sequence[str]) -> tuple[Column, ...]
     spelt = {column_name(name): name for name in known}
     for name in names:
         if name not in known and name not in spelt:
-            raise BenchError(f"there is no column {name!r}{suggest(name, known)}")
+            raise BenchError(f"there is no column {name!r}{suggest(name, known, 'bench list columns')}")
     return tuple(known[name if name in known else spelt[name]] for name in names)
 
 

@@ -55,7 +55,7 @@ def command(what: str | None, as_json: bool) -> None:
         _print_parameters([_described(entry) for entry in entries], as_json)
     else:
         known = [*kinds, *GROUPS, *(entry.name for entry in registry)]
-        raise BenchError(f"there is no kind or component {what!r}{suggest(what, known)}")
+        raise BenchError(f"there is no kind or component {what!r}{suggest(what, known, 'bench list')}")
 
 
 def _rows(registry: Registry, kind: str) -> list[tuple[str, str, str]]:

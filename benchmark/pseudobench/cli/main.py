@@ -14,7 +14,7 @@ import click
 
 from pseudobench.base.text import is_path_text
 from pseudobench.contracts.parameters import suggest
-from pseudobench.errors import BenchError, BenchWarning, Detached
+from pseudobench.errors import BenchError, BenchWarning, Detached, PluginError
 from pseudobench.registry.plugin_files import take_files
 
 #: Subcommand to the module that holds it (as ``command``) and its line of help. Modules load when called.
@@ -76,15 +76,26 @@ class Bench(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Take in a command of a plugin; raises if it is none, or if its name is taken."""
+        if not isinstance(cmd, click.Command):
+            raise PluginError(f"{cmd!r} is no command of click, but a {type(cmd).__name__}")
+        taken = name or cmd.name
+        if taken in COMMANDS or taken in self.commands:
+            raise PluginError(f"bench has a command {taken!r} already; choose another name")
+        super().add_command(cmd, name)
+
     def _ask_plugins(self) -> None:
         """Ask third-party plugins for commands. Bundled plugins add none, so `bench --help` need not load them."""
-        from pseudobench.registry.plugins import load_plugins
+        from pseudobench.registry.plugins import FILE, load_plugins
 
         if not getattr(self, "_asked", False):
             self._asked = True
             plugins = load_plugins(bundled=False)
             plugins.each("bench_commands", cli=self)
             for broken in plugins.broken:
+                if broken.distribution == FILE:  # it was named, so that somebody wants it
+                    raise BenchError(f"{broken} can't be used: {broken.error}")
                 warnings.warn(f"{broken} is not in use: {broken.error}", BenchWarning, stacklevel=2)
 
 

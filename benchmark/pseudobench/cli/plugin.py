@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from pseudobench.registry.components import Entry, Registry
+    from pseudobench.testing import Check
 
 
 @click.group()
@@ -27,9 +29,13 @@ def command() -> None:
 @click.option("--folder", type=click.Path(path_type=Path), help="Folder to write it to. [NAME, in the current folder]")
 def new(name: str, kind: str, folder: Path | None) -> None:
     """Write a small distribution with one component: module, entry point, test and README."""
+    from pseudobench.cli.main import COMMANDS
+    from pseudobench.errors import BenchError
     from pseudobench.output import console
     from pseudobench.registry.scaffold import create
 
+    if kind == "command" and name in COMMANDS:
+        raise BenchError(f"the name {name!r} is taken: bench has a command of that name; choose another")
     folder = folder or Path(name)
     written = list(create(name, kind, folder))
     for path in written:
@@ -41,7 +47,10 @@ def new(name: str, kind: str, folder: Path | None) -> None:
 @command.command(epilog="\b\nExamples:\n  bench plugin check my_rule\n  bench plugin check ./my_rule.py")
 @click.argument("module")
 def check(module: str) -> int:
-    """Check every component of a plugin (a module's name, or a file) against the contract of its kind."""
+    """Check every component of a plugin against the contract of its kind.
+
+    MODULE is a file, the folder of a new plugin, a module's name, or the name of an installed plugin.
+    """
     from pseudobench.errors import PluginError
     from pseudobench.output import console
 
@@ -50,28 +59,64 @@ def check(module: str) -> int:
 
     found, registry, plugin = _components(module)
     rows: dict[tuple[str, str], list[str]] = {}
-    for entry in found:
-        for each in contract(entry.component, entry.kind, registry=registry):
-            try:
-                rows[entry.name, str(each)] = ["ok", each() or ""]
-            except PluginError as error:
-                note = f"{error} ({_place(error, entry, plugin)})"
-                same = [row for key, row in rows.items() if key[0] == entry.name and row[:2] == ["broken", note]]
-                if same:  # one problem, seen by another check too
-                    same[0].append(str(each))
-                else:
-                    rows[entry.name, str(each)] = ["broken", note]
+    checks: list[tuple[Entry | str, Check]] = [
+        (entry, each) for entry in found for each in contract(entry.component, entry.kind, registry=registry)
+    ]
+    for about, each in checks + _hook_checks(plugin):
+        name = about if isinstance(about, str) else about.name
+        try:
+            rows[name, str(each)] = ["ok", each() or ""]
+        except PluginError as error:
+            note = f"{error} ({_place(error, about, plugin)})"
+            same = [row for key, row in rows.items() if key[0] == name and _shape(row[:2]) == _shape(["broken", note])]
+            if same:  # one problem, seen by another check too
+                same[0].append(str(each))
+            else:
+                rows[name, str(each)] = ["broken", note]
     broken = sum(row[0] == "broken" for row in rows.values())
     shown = [
         [*key, state, "; also: ".join([note, *([", ".join(also)] if also else [])])]
         for key, (state, note, *also) in rows.items()
     ]
-    title = f"{module}: {len(shown)} checks, {broken} broken"
+    title = f"{module}: {console.counted(len(shown), 'check')}, {broken} broken"
     console.show_table(["component", "check", "", "note"], shown, title=title)
     return int(bool(broken))
 
 
-def _place(error: BaseException, entry: Entry, plugin: ModuleType) -> str:
+def _shape(row: list[str]) -> list[str]:
+    """A row without its numbers: shapes that are wrong for one pool are wrong for all."""
+    return [re.sub(r"\d+", "0", text.rpartition(" (")[0]) + text.rpartition(" (")[2] for text in row]
+
+
+def _hook_checks(plugin: ModuleType) -> list[tuple[Entry | str, Check]]:
+    """The checks of what is no component: commands, which are added to a bench of their own, and listeners."""
+    from pseudobench.contracts.kinds import KINDS as ALL_KINDS
+    from pseudobench.testing import Check
+
+    offers = {kind.hook for kind in ALL_KINDS}
+    own = [name for name in vars(plugin) if name.startswith("bench_") and name not in offers]
+    return [
+        (name.removeprefix("bench_"), Check("can be added to bench", lambda: _commands(plugin)))
+        if name == "bench_commands"
+        else (name.removeprefix("bench_"), Check("takes what it is given", lambda: "not called here: a run calls it"))
+        for name in own
+    ]
+
+
+def _commands(plugin: ModuleType) -> str:
+    """Add the commands of a plugin to a new group; their names. Raises if one can't be added, or has no help."""
+    from pseudobench.cli.main import Bench
+    from pseudobench.errors import PluginError
+
+    group = Bench("bench")
+    plugin.bench_commands(cli=group)
+    for name, each in group.commands.items():
+        if not (each.help or each.short_help):
+            raise PluginError(f"the command {name!r} has no help: give its function a docstring")
+    return ", ".join(group.commands)
+
+
+def _place(error: BaseException, about: Entry | str, plugin: ModuleType) -> str:
     """File and line of a problem: the plugin's last line that ran, else where the component begins."""
     import inspect
 
@@ -82,10 +127,12 @@ def _place(error: BaseException, entry: Entry, plugin: ModuleType) -> str:
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
     if own:
         return f"{Path(own[-1].filename).name}:{own[-1].lineno}"
-    code = getattr(getattr(entry.component, kind_named(entry.kind).verb or "read", None), "__code__", None)
+    verb = "" if isinstance(about, str) else kind_named(about.kind).verb or "read"
+    code = getattr(getattr(about, "component", None), verb, None) if verb else None
+    code = getattr(code, "__code__", None)
     if code is not None:
         return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
-    hook = getattr(plugin, kind_named(entry.kind).hook, None)
+    hook = getattr(plugin, f"bench_{about}" if isinstance(about, str) else kind_named(about.kind).hook, None)
     line = inspect.getsourcelines(hook)[1] if inspect.isfunction(hook) else 1
     return f"{Path(str(plugin.__file__)).name}:{line}"
 
@@ -94,17 +141,19 @@ def _components(module: str) -> tuple[list[Entry], Registry, ModuleType]:
     """The components of a plugin, those of all plugins, and the plugin; raises if it can't be loaded."""
     from pseudobench.errors import BenchError, PluginError, one_line
     from pseudobench.registry.components import build_registry
-    from pseudobench.registry.plugin_files import import_plugin
     from pseudobench.registry.plugins import PluginInfo, load_plugins
 
     try:
-        plugin = import_plugin(module)
+        plugin = _plugin(module)
     except BenchError:
         raise
     except (Exception, SystemExit) as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(last.filename).name}:{last.lineno}"
-        raise BenchError(f"{module} can't be imported: {one_line(error)} ({place})") from None
+        if isinstance(error, ModuleNotFoundError) and error.name == module:
+            raise BenchError(f"there is no plugin and no module {module!r}; a file ends in .py") from None
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if Path(frame.filename).is_relative_to(Path(module).absolute().parent)]
+        place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+        raise BenchError(f"{module} can't be imported: {one_line(error)}{place}") from None
     plugins = load_plugins()
     name = plugins.manager.get_name(plugin)
     if name is None:
@@ -114,3 +163,23 @@ def _components(module: str) -> tuple[list[Entry], Registry, ModuleType]:
     if plugins.infos[name].error:
         raise PluginError(f"{module}: {plugins.infos[name].error}")
     return [entry for entry in registry if entry.plugin == name], registry, plugin
+
+
+def _plugin(name: str) -> Any:
+    """A plugin by the name under which it is installed, its file, its folder with one module, or its module."""
+    from importlib.metadata import entry_points
+
+    from pseudobench.contracts.hookspecs import PROJECT
+    from pseudobench.errors import BenchError
+    from pseudobench.registry.plugin_files import import_plugin
+
+    for point in entry_points(group=PROJECT, name=name):
+        return point.load()
+    folder = Path(name)
+    if not folder.is_dir():
+        return import_plugin(name)
+    modules = list(folder.glob("pseudobench_*.py"))
+    if len(modules) != 1:
+        such = folder / f"pseudobench_{folder.resolve().name.replace('-', '_')}.py"
+        raise BenchError(f"{name} is a folder; name the module in it, such as {such}")
+    return import_plugin(str(modules[0]))

@@ -36,7 +36,7 @@ def command(results: tuple[str, ...], data_dir: str | None) -> int:
         except BenchError as error:
             reason = str(error).replace(str(record["run_id"]), "a run")
             problems[reason] = problems.get(reason, 0) + 1
-    console.say(f"{done} of {len(found)} runs rescored: {', '.join(scored_columns(registry))}")
+    console.say(f"{done} of {console.counted(len(found), 'run')} rescored: {', '.join(scored_columns(registry))}")
     for reason, count in problems.items():
-        console.warn(f"{count} runs not rescored: {reason}")
+        console.warn(f"{console.counted(count, 'run')} not rescored: {reason}")
     return int(bool(found) and not done)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +221,7 @@ def command(
         return 0
     listener = progress.listener(quiet)
     try:
-        with reporting(progress.teller(listener)):
+        with reporting(progress.teller(listener)), redirect_stdout(sys.stderr):  # a plugin may print
             runs = read_facts(Runner(config, registry, plugins, listener, where).run(specs), registry)
     finally:
         listener.experiment_finished()

@@ -31,7 +31,8 @@ def show_forecast(specs: Sequence[RunSpec], config: RunnerConfig) -> None:
     cost = forecast(specs, store, cache, force=config.force, jobs=jobs)
     show_states(states(store, specs), config.results)
     left = cost.runs - cost.done
-    console.tell(f"{left} of {cost.runs} runs would be executed; {cost.done} are done.")
+    verb = "is" if cost.done == 1 else "are"
+    console.tell(f"{left} of {console.counted(cost.runs, 'run')} would be executed; {cost.done} {verb} done.")
     if not left:
         return
     console.tell(
@@ -39,7 +40,7 @@ def show_forecast(specs: Sequence[RunSpec], config: RunnerConfig) -> None:
         "(methods that begin with the same labels share the first)"
     )
     guess = f" (from finished runs like {cost.known} of them)" if cost.known < left else ""
-    at = "1 run" if jobs == 1 else f"{jobs} runs"
+    at = console.counted(jobs, "run")
     console.tell(
         f"time: not known, as no run like these is finished in {config.results}"
         if cost.seconds is None
@@ -65,6 +66,8 @@ def show_verdict(runs: Sequence[RunFacts], registry: Registry, results: Path, jo
         console.tell(_more_seeds(runs, jobs))
     folder = "" if str(results) == "runs" else f" {shlex.quote(str(results))}"
     console.say(f"records: {results}")
+    for run in [run for run in runs if run.status == "failed"][:1]:
+        console.say(f"next: bench show {run.run_id}{folder and f' --results{folder}'}")
     if found and all(each.verdict.tested for each in found):
         first = found[0].floor or found[0].verdict.arms[0]
         console.say(f"next: bench compare {first.method}{folder and f' --results{folder}'}")
@@ -75,6 +78,7 @@ def show_verdict(runs: Sequence[RunFacts], registry: Registry, results: Path, jo
 def _more_seeds(runs: Sequence[RunFacts], jobs: int) -> str:
     """How to get to a test: the seeds to ask for, and what they cost."""
     from pseudobench.maths.significance import SEEDS_NEEDED
+    from pseudobench.output.console import counted
 
     seeds = sorted({run.spec["seed"] for run in runs})
     more = next_seeds(seeds)
@@ -82,7 +86,7 @@ def _more_seeds(runs: Sequence[RunFacts], jobs: int) -> str:
     took = [run.seconds for run in runs if run.done]
     added = round(each * (SEEDS_NEEDED - len(seeds)))
     cost = f", about {show_time(added * sum(took) / len(took) / jobs)}" if took else ""
-    return f"The same command with `--seeds {more}` adds {added} runs{cost}."
+    return f"The same command with `--seeds {more}` adds {counted(added, 'run')}{cost}."
 
 
 def next_seeds(seeds: Sequence[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -99,5 +100,7 @@ class Batch:
         what, *details = message
         if what == "warning":
             warnings.warn(details[0], BenchWarning, stacklevel=2)
+        elif what == "printed":
+            print(details[0], file=sys.stderr)  # above the bars, if some are shown
         else:
             getattr(self.listener, what)(*details)

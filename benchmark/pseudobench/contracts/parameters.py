@@ -126,7 +126,7 @@ def parameters(component: Any) -> tuple[Parameter, ...]:
         if len(named) != 1 or set(kinds) - {bool, int, float, str, NoneType} or "meaning" not in each.metadata:
             raise BenchError(
                 f"{component.__name__}.{each.name}: a parameter is declared as "
-                f"`{each.name}: float = param(0.5, 'what it means')`"
+                f"`{each.name}: float = param(0.5, 'what it means')`, and what is none as `{each.name}: ClassVar[...]`"
             )
         default: Any = each.default
         found.append(Parameter(each.name, named[0], NoneType in kinds, default, **each.metadata))
@@ -173,13 +173,13 @@ def checked(owner: str, component: Any, values: Mapping[str, Value]) -> dict[str
     return parsed
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the known one that is near, or some of all."""
+def suggest(name: str, known: Iterable[str], see: str = "") -> str:
+    """The end of an error about an unknown name: the known one that is near, or some of all; ``see`` shows the rest."""
     names = sorted(known)
     near = difflib.get_close_matches(name[:100], names, n=1, cutoff=_NEAR)
     if near:
         return f"; did you mean {near[0]!r}?"
-    more = f" and {len(names) - _LISTED} more: see `bench list`" if len(names) > _LISTED else ""
+    more = f" and {len(names) - _LISTED} more{see and f': see `{see}`'}" if len(names) > _LISTED else ""
     return f"; known: {', '.join(names[:_LISTED])}{more}" if names else "; there is none"
 
 

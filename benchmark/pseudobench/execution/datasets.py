@@ -48,6 +48,7 @@ class DatasetLoader:
                 self._originals[spec.dataset] = read_dataset(self.registry, spec.dataset, self.config.data)
             original = self._originals[spec.dataset]
             self._check_budget(spec, original)
+            _check_size(spec, original)
             for backbone in spec.backbones:
                 self._check_network(replace(spec, backbone=backbone), original, device)
             view = (_view(spec), features)
@@ -105,6 +106,19 @@ class DatasetLoader:
 
     def _draws(self, spec: RunSpec, stage: str) -> bool:
         return bool(getattr(self.registry.stage_of_run(spec, stage), "needs_dropout", False))
+
+
+def _check_size(spec: RunSpec, data: Dataset) -> None:
+    """Raise if images are too small for the augmentation: shifted by a pixel, one of one pixel is gone."""
+    augment, tuned = spec.group(Recipe).augment, spec.group(Network).tune == "full"
+    if augment == "none" or data.train.are_vectors or not tuned:
+        return
+    _, height, width = data.train.shape
+    if min(height, width) <= (width // 8 or 1):
+        raise BenchError(
+            f"images of {height} x {width} pixels, as {spec.dataset} has, can't be shifted, which is part of "
+            f"recipe.augment={augment}; --set recipe.augment=none trains on them as they are"
+        )
 
 
 def read_dataset(registry: Registry, name: str, folder: Path) -> Dataset:

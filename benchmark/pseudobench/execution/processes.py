@@ -7,20 +7,22 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pseudobench.base.machine import cores, free_memory
-from pseudobench.contracts.executing import Batch, Ended, Setup
+from pseudobench.contracts.executing import Batch, Ended, Message, Runner, Setup
 from pseudobench.contracts.hookspecs import hookimpl
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.contracts.settings import Recipe
-from pseudobench.errors import Abandoned
+from pseudobench.errors import Abandoned, BenchError, one_line
 from pseudobench.execution.environment import pick_device
-from pseudobench.execution.workers import attempt, warnings_sent
+from pseudobench.execution.workers import attempt, prints_sent, warnings_sent
 from pseudobench.registry.components import installed
+from pseudobench.registry.plugins import FILE
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Seconds until a run has begun in its process, before its own time counts.
 _STARTING = 120.0
+#: Environment variable of Python: if set, the current folder is not where modules are looked for first.
+_SAFE_PATH = "PYTHONSAFEPATH"
 #: Bytes that a run with a small network and a dataset such as CIFAR takes, features included.
 _MEMORY = 2 << 30
 
@@ -88,17 +92,20 @@ def automatic_jobs(specs: Iterable[RunSpec], device: str) -> int:
 def warm_up(specs: Iterable[RunSpec]) -> None:
     """Start the process that workers are forked from; it imports torch while this process does.
 
-    It imports the modules that the first run needs: the runner, and the modules of the backbones of plugins.
+    It imports the modules that the first run needs: the runner, and the modules of the backbones of plugins; not those
+    of plugin files, which may be edited while it lives.
     """
     context = _context()
     if context.get_start_method() == "forkserver":
         from multiprocessing import forkserver
 
         wanted = {spec.backbone for spec in specs}
-        backbones = installed()[1].of("backbones")
-        modules = dict.fromkeys(entry.component.module for entry in backbones if entry.name in wanted)
+        plugins, registry = installed()
+        used = [entry for entry in registry.of("backbones") if entry.name in wanted]
+        lasting = [entry for entry in used if plugins.infos[entry.plugin].distribution != FILE]
+        modules = dict.fromkeys(entry.component.module for entry in lasting)
         context.set_forkserver_preload(["pseudobench.execution.runner", *modules])
-        with _ignoring_interrupts():  # Ctrl-C is for this process; the other would print a traceback
+        with _ignoring_interrupts(), _without_this_folder():  # Ctrl-C is for this process; it would print a traceback
             forkserver.ensure_running()
 
 
@@ -114,6 +121,22 @@ def _ignoring_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _without_this_folder() -> Iterator[None]:
+    """Processes started in this context import nothing from the current folder: a random.py there is not Python's own.
+
+    They still get the import path of this process, and with it the folders of plugin files.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_SAFE_PATH)
+        if before is not None:
+            os.environ[_SAFE_PATH] = before
 
 
 def _patience(workers: Iterable[Worker]) -> float | None:
@@ -136,7 +159,11 @@ class Worker:
         context = _context()
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(theirs, setup), daemon=True)
-        self.process.start()
+        try:
+            with _without_this_folder():
+                self.process.start()
+        except (EOFError, OSError) as error:  # click would take the former for an interruption
+            raise BenchError(f"no process can be started ({one_line(error)}); --in-process does without") from error
         theirs.close()
         self.spec: RunSpec | None = None
         self.deadline: float | None = None
@@ -188,11 +215,25 @@ class Worker:
 def work(connection: Connection, setup: Setup) -> None:
     """The main function of a worker process: do each run that it receives, until it receives None."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # standard output is the command's: a plugin may print
-    with suppress(Abandoned, EOFError, OSError), warnings_sent(connection.send):
-        runner = setup.runner(connection.send)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # standard output is the command's: a library may write to it
+    turn = RLock()
+
+    def send(message: Message) -> None:
+        with turn:  # threads of a plugin may print
+            connection.send(message)
+
+    with suppress(Abandoned, EOFError, OSError), warnings_sent(send), prints_sent(send):
+        runner = _runner(send, setup)
         while (spec := connection.recv()) is not None:
-            connection.send(("ended", attempt(runner, spec)))
+            send(("ended", runner if isinstance(runner, str) else attempt(runner, spec)))
+
+
+def _runner(send: Callable[[Message], None], setup: Setup) -> Runner | str:
+    """The runner of a process, or why there is none."""
+    try:
+        return setup.runner(send)
+    except BenchError as error:
+        return one_line(error)
 
 
 def _cause(exitcode: int | None) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,10 @@ from pseudobench.contracts.events import Listener, Progress
 from pseudobench.contracts.executing import Message, RunnerConfig
 from pseudobench.contracts.executing import Runner as AnyRunner
 from pseudobench.contracts.run_spec import RunSpec
-from pseudobench.errors import Abandoned, BenchWarning, one_line
-from pseudobench.registry.components import installed
+from pseudobench.errors import Abandoned, BenchError, BenchWarning, one_line
+from pseudobench.registry.components import as_of_now
+from pseudobench.registry.edited_files import code_in
+from pseudobench.registry.plugin_files import plugin_files
 
 if TYPE_CHECKING:
     from pseudobench.execution.runner import Runner
@@ -27,11 +30,12 @@ class WorkerSetup:
     """Everything another process needs to make the same runner: configuration, and our environment variables.
 
     Plugins and registry are not sent: each process loads them itself. ``variables`` name plugin files, and configure
-    plugins.
+    plugins; ``code`` is a hash of those files, so that no process runs an edited one in the name of what it was.
     """
 
     config: RunnerConfig
     variables: tuple[tuple[str, str], ...]
+    code: str = ""
 
     @classmethod
     def of(cls, config: RunnerConfig) -> WorkerSetup:
@@ -45,7 +49,7 @@ class WorkerSetup:
             data=_absolute(config.data),
             cache=None if config.cache is None else _absolute(config.cache),
         )
-        return cls(alone, tuple(ours))
+        return cls(alone, tuple(ours), code_in(plugin_files()))
 
     def with_threads(self, threads: int) -> WorkerSetup:
         """The same setup, with ``threads`` threads for runs whose recipe names no number."""
@@ -56,7 +60,9 @@ class WorkerSetup:
         from pseudobench.execution.runner import Runner
 
         os.environ.update(self.variables)
-        plugins, registry = installed()
+        if code_in(plugin_files()) != self.code:
+            raise BenchError("a plugin file has changed since the runs were ordered; order them again")
+        plugins, registry = as_of_now()
         return Runner(self.config, registry, plugins, Forwarding(send))
 
 
@@ -90,6 +96,45 @@ class Forwarding(Listener):
     def round_finished(self, spec: RunSpec, round_: Mapping[str, Any]) -> None:
         """A round is recorded."""
         self._send(("round_finished", spec, round_))
+
+
+class Lines(io.TextIOBase):
+    """A stream that sends what is printed to it, line by line, for the process that shows progress to print."""
+
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self._send = send
+        self._begun = ""
+
+    def writable(self) -> bool:
+        """Print can write to it."""
+        return True
+
+    def fileno(self) -> int:
+        """Where programs that a plugin starts may write: the standard error of this process."""
+        return 2
+
+    def write(self, text: str) -> int:
+        """Send the lines that are whole now."""
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            with suppress(OSError):  # nobody listens any more; the run's next event says so
+                self._send(("printed", line))
+        return len(text)
+
+    def close(self) -> None:
+        """Send what is left."""
+        if self._begun:
+            self.write("\n")
+        super().close()
+
+
+@contextmanager
+def prints_sent(send: Callable[[Message], None]) -> Iterator[None]:
+    """Send what is printed, to either stream: standard output is the command's, and bars may be where it would go."""
+    lines = Lines(send)
+    with redirect_stdout(lines), redirect_stderr(lines):
+        yield
+    lines.close()
 
 
 @contextmanager

@@ -152,7 +152,7 @@ def check_settings(registry: Registry, methods: list[str], settings: Mapping[str
         if not dot or not name:
             raise BenchError(f"--set takes component.parameter=value, such as ups.tau_p=0.8, not {key!r}")
         if group not in used and group not in everything and group not in GROUPS:
-            raise BenchError(f"there is no component {group!r}{suggest(group, [*everything, *GROUPS])}")
+            raise BenchError(f"there is no component {group!r}{suggest(group, [*everything, *GROUPS], 'bench list')}")
         if group not in used:
             raise BenchError(f"{key}: none of the methods {', '.join(methods)} uses {group!r}")
         checked(group, used[group], {name: value})

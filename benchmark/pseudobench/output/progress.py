@@ -14,7 +14,7 @@ from pseudobench.base.text import visible
 from pseudobench.contracts.columns import headline
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.events import Progress as Shown
-from pseudobench.output.console import err, note, plain
+from pseudobench.output.console import counted, err, note, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -81,7 +81,7 @@ class PlainProgress(Listener):
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Print the number of runs."""
         self._total, self._ended = total, finished_before
-        note(f"{total} runs, {finished_before} of them finished before")
+        note(f"{counted(total, 'run')}, {finished_before} of them finished before")
 
     def runs_outdated(self, count: int, names: Sequence[str]) -> None:
         """Say why."""
@@ -145,7 +145,7 @@ class LiveProgress(Listener):
 
     def experiment_started(self, total: int, finished_before: int) -> None:
         """Show the bars."""
-        note(f"{total} runs, {finished_before} of them finished before")
+        note(f"{counted(total, 'run')}, {finished_before} of them finished before")
         self._end_fetching()
         self._todo = total - finished_before
         self._runs = self._progress.add_task("all runs", total=self._todo, note=f"0/{self._todo}")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import is_dataclass
+import re
+from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from pseudobench.contracts.kinds import KINDS, Kind
 from pseudobench.contracts.methods import Method
 from pseudobench.contracts.parameters import parameters
 from pseudobench.contracts.settings import GROUPS, Calibration
-from pseudobench.errors import PluginError
+from pseudobench.errors import BenchError, PluginError
 
 
 def kind_of(component: Any) -> Kind:
@@ -31,7 +33,8 @@ def check_component(kind: Kind, component: Any) -> None:
     """Raise unless a component keeps the rules of its kind."""
     name = getattr(component, "name", None)
     if not isinstance(name, str) or not name or set(name) & set("+.,=: /"):
-        raise PluginError(f"{component!r} needs a `name` without spaces and without any of + . , = : /")
+        called = getattr(component, "__name__", repr(component))
+        raise PluginError(f"{called} needs a `name` without spaces and without any of + . , = : /")
     if kind.value is not None:
         if not isinstance(component, kind.value):
             raise PluginError(f"{name!r} must be a {kind.value.__name__}, not {type(component).__name__}")
@@ -44,9 +47,38 @@ def check_component(kind: Kind, component: Any) -> None:
     if missing:
         raise PluginError(f"{name!r} in {kind.name} lacks {', '.join(missing)}")
     _check_signature(name, component, kind.verb, kind.arguments)
-    parameters(component)
+    _check_parameters(kind, component)
     if name in GROUPS:
         raise PluginError(f"the name {name!r} is taken by the settings of that name")
+
+
+def _check_parameters(kind: Kind, component: type) -> None:
+    """Raise unless every field is a parameter, with a default that it may have."""
+    for each in fields(component):
+        if each.name in ("name", *kind.needs) and "meaning" not in each.metadata:
+            hint = each.type if isinstance(each.type, str) else getattr(each.type, "__name__", each.type)
+            right = f"{each.name}: ClassVar[{hint}] = {each.default!r}"
+            raise PluginError(f"{_place(component, each.name)} is no parameter; write `{right}`")
+    for parameter in parameters(component):
+        try:
+            sound = parameter.parse(parameter.default) == parameter.default
+        except BenchError:
+            sound = False
+        if not sound:
+            place = _place(component, parameter.name)
+            raise PluginError(f"{place}: its default, {parameter.default!r}, is not {parameter.allowed}")
+
+
+def _place(component: type, field: str) -> str:
+    """A field of a class as ``Rule.share (rule.py:12)``."""
+    named = f"{component.__name__}.{field}"
+    owner = next(base for base in component.__mro__ if field in vars(base).get("__annotations__", {}))
+    try:
+        lines, first = inspect.getsourcelines(owner)
+    except (OSError, TypeError):  # from a prompt, say
+        return named
+    ahead = next((number for number, line in enumerate(lines) if re.match(rf"\s*{field}\s*:", line)), 0)
+    return f"{named} ({Path(inspect.getfile(owner)).name}:{first + ahead})"
 
 
 def _check_signature(name: str, component: type, verb: str, given: tuple[str, ...]) -> None:

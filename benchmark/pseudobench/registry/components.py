@@ -16,7 +16,9 @@ from pseudobench.contracts.protocols import DatasetSource
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.errors import BenchError, BenchWarning, PluginError
 from pseudobench.registry.checks import check_component
-from pseudobench.registry.plugins import PluginInfo, Plugins, load_plugins
+from pseudobench.registry.edited_files import forget_hashes
+from pseudobench.registry.plugin_files import plugin_files
+from pseudobench.registry.plugins import FILE, HERE, PluginInfo, Plugins, load_plugins
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Registry:
         if (kind, name) not in self._entries:
             known = [entry.name for entry in self.of(kind)]
             singular = kind_named(kind).singular.replace("-", " ")
-            raise BenchError(f"there is no {singular} {name!r}{suggest(name, known)}")
+            raise BenchError(f"there is no {singular} {name!r}{suggest(name, known, f'bench list {kind}')}")
         return self._entries[kind, name].component
 
     def make(self, stage: str, name: str, values: Mapping[str, Value]) -> Any:
@@ -142,7 +144,7 @@ class Registry:
             if (kind.name, name) in self._entries:
                 return stage
         known = [entry.name for kind in STAGE_KINDS.values() for entry in self.of(kind.name)]
-        raise BenchError(f"there is no component {name!r}{suggest(name, known)}")
+        raise BenchError(f"there is no component {name!r}{suggest(name, known, 'bench list')}")
 
     def _default(self, method: str, stage: str) -> str:
         """The component that a composition takes for a stage it does not name."""
@@ -182,14 +184,23 @@ def installed() -> tuple[Plugins, Registry]:
     return with_plugins()
 
 
+def as_of_now(*further: ModuleType) -> tuple[Plugins, Registry]:
+    """As `with_plugins`, with code as it is now: in a session of Python, files and classes change between two calls.
+
+    Installed plugins do not: they are those of `installed`, unless there are others.
+    """
+    forget_hashes()
+    return with_plugins(*further) if further or plugin_files() else installed()
+
+
 def with_plugins(*further: ModuleType) -> tuple[Plugins, Registry]:
     """The installed plugins, and ``further`` ones, with their components. Warns of each that is not in use."""
     plugins = load_plugins()
     for module in further:
-        plugins.add(module, PluginInfo(module.__name__, "this process", "-"))
+        plugins.add(module, PluginInfo(module.__name__, HERE, "-"))
     registry = build_registry(plugins)
     for info in plugins.infos.values():
-        if info.error and (info.distribution in ("a file", "this process")):
+        if info.error and info.distribution in (FILE, HERE):
             raise BenchError(f"{info} can't be used: {info.error}")
     for broken in plugins.broken:
         warnings.warn(f"{broken} is not in use: {broken.error}", BenchWarning, stacklevel=2)

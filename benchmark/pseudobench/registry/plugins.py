@@ -15,12 +15,17 @@ import pluggy
 from pseudobench.contracts import hookspecs
 from pseudobench.contracts.parameters import suggest
 from pseudobench.errors import BenchError, BenchWarning, PluginError, one_line
+from pseudobench.registry.edited_files import forget_changed
 from pseudobench.registry.plugin_files import import_plugin, plugin_files
 
 #: The version of the plugin API: hooks, protocols, data types. It rises with what plugins can rely on.
 API = 2
 #: The versions that plugins may be made for.
 ACCEPTED = (1, 2)
+#: The attribute with which pluggy marks what is decorated with `hookimpl`.
+_MARK = f"{hookspecs.PROJECT}_impl"
+#: Where plugins come from that are not installed, in place of a distribution.
+FILE, HERE = "a file", "this process"
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,11 @@ class Plugins:
         self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, hooks)
 
     def _check_hooks(self, plugin: Any) -> None:
-        """Raise for a hook that does not exist, and for options of pluggy that would have no effect here."""
+        """Raise for hooks that do not exist or are not marked, and for options of pluggy that have no effect here."""
         known = [name for name, value in vars(hookspecs).items() if inspect.isfunction(value)]
+        for name in known:
+            if inspect.isroutine(found := getattr(plugin, name, None)) and not hasattr(found, _MARK):
+                raise PluginError(f"{name} is not in use: it lacks the line @hookimpl above it")
         for caller in self.manager.get_hookcallers(plugin) or []:
             if not caller.has_spec():
                 raise LookupError(f"there is no hook {caller.name!r}{suggest(caller.name, known)}")
@@ -75,7 +83,7 @@ class Plugins:
         """Take a plugin out of use and say why, and in which hook."""
         if self.manager.has_plugin(info.name):
             self.manager.unregister(name=info.name)
-        reason = (f"{hook}: " if hook else "") + " ".join(f"{type(error).__name__}: {error}".split())
+        reason = (f"{hook}: " if hook else "") + one_line(error)
         self.infos[info.name] = PluginInfo(info.name, info.distribution, info.version, error=reason)
 
     def each(self, hook: str, **arguments: Any) -> list[tuple[PluginInfo, Any]]:
@@ -141,6 +149,7 @@ def load_plugins(*, bundled: bool = True) -> Plugins:
             plugins.fail(info, error)
         else:
             plugins.add(plugin, info)
+    forget_changed(plugin_files())
     for file in plugin_files():
         _add_file(plugins, file)
     return plugins
@@ -148,7 +157,7 @@ def load_plugins(*, bundled: bool = True) -> Plugins:
 
 def _add_file(plugins: Plugins, file: str) -> None:
     """Register a plugin that is a file; raises if it can't be used: somebody has asked for it by name."""
-    info = PluginInfo(Path(file).stem, "a file", Path(file).name)
+    info = PluginInfo(Path(file).stem, FILE, Path(file).name)
     if info.name in plugins.infos:
         info = replace(info, name=file)
     try:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import keyword
 import re
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
 from pseudobench.contracts.kinds import KINDS as ALL_KINDS
 from pseudobench.errors import BenchError
+from pseudobench.registry.components import installed
 
 _TEMPLATES = resources.files("pseudobench.registry").joinpath("templates")
 #: Kinds of component that a new plugin can start with, and the hook of each.
@@ -46,11 +48,22 @@ def create(name: str, kind: str, folder: Path) -> list[Path]:
         raise BenchError(f"--folder {folder}: beside it, {folder.name} would mean the folder, not the module inside")
     if folder.exists():
         raise BenchError(f"{folder} exists already; choose another name, or remove it")
+    _check_free(name)
     texts = render(name, kind)
     for path, text in texts.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     return [folder / path for path in texts]
+
+
+def _check_free(name: str) -> None:
+    """Raise if a plugin, a component or a module has the name already: the new one could not be installed beside it."""
+    plugins, registry = installed()
+    owners = [f"{entry.owner} supplies it in {entry.kind}" for entry in registry.find(name)]
+    owners += [str(plugins.infos[name])] if name in plugins.infos else []
+    owners += [f"there is a module {_module(name)}"] if find_spec(_module(name)) else []
+    if owners:
+        raise BenchError(f"the name {name!r} is taken: {owners[0]}; choose another")
 
 
 def render(name: str, kind: str) -> dict[str, str]:

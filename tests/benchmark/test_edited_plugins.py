@@ -230,3 +230,26 @@ def test_an_edited_file_does_not_run_in_the_name_of_what_it_was(tmp_path):
         with pytest.raises(BenchError, match="a plugin file has changed since the runs were ordered"):
             setup.runner(print)
         assert WorkerSetup.of(setup.config) != setup
+
+
+def test_a_package_beside_a_file_is_part_of_it():
+    os.mkdir("edited_package")
+    inside = "edited_package/inside.py"
+    file = write(name="package-rule", beside="edited_package")  # which writes a module of that name, too
+    os.unlink("edited_package.py")
+
+    def edit(share):
+        for path, text in {
+            "edited_package/__init__.py": "from .inside import SHARE",
+            inside: f"SHARE = {share}",
+        }.items():
+            with open(path, "w") as stream:
+                stream.write(f"{text}\n")
+        return rule(file, name="package-rule")
+
+    first = edit(0.25)
+    before = code_of_class(first)
+    second = edit(0.5)
+    assert (first.share, second.share) == (0.25, 0.5)
+    assert code_of_class(second) != before
+    assert code_of_class(edit(0.25)) == before

@@ -73,8 +73,8 @@ def _closure(module: str) -> set[Path]:
 def _roots(module: str) -> dict[str, Path]:
     """Name to file or folder of the top-level modules that belong together with ``module``.
 
-    They are the modules of its distribution (without the harness itself); for a plugin that is a file, the modules of
-    its folder.
+    They are the modules of its distribution (without the harness itself); for a plugin that is a file, the modules and
+    packages of its folder.
     """
     top = module.partition(".")[0]
     spec = None if top in sys.modules else find_spec(top)
@@ -85,8 +85,10 @@ def _roots(module: str) -> dict[str, Path]:
     own = {top: path.parent if path.name == "__init__.py" else path}
     distributions = set(_distributions().get(top, ()))
     if not distributions:  # not installed: a file, beside which others may lie
-        beside = {each.stem: each for each in path.parent.glob("*.py")} if own[top] == path else {}
-        return {**beside, **own}
+        if own[top] != path:
+            return own
+        packages = {each.parent.name: each.parent for each in path.parent.glob("*/__init__.py")}
+        return {**{each.stem: each for each in path.parent.glob("*.py")}, **packages, **own}
     for name, owners in _distributions().items():
         other = find_spec(name) if distributions & set(owners) and name not in (top, "pseudobench") else None
         if other is not None and other.origin is not None:

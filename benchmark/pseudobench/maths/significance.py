@@ -18,7 +18,9 @@ SEEDS_NEEDED = 6
 #: Up to this many seeds every choice of signs is looked at.
 EXACT = 16
 _DRAWS = 20_000
-_CHUNK = 1 << 22  # numbers of a family's statistics that are held at a time
+#: Multiplications at a time: few enough to stay in a core's cache. From about here on numpy's library would wake
+#: threads for each of them, which wait for more by spinning.
+_CHUNK = 1 << 18
 _TIE = 1e-9  # equal sums come out in different orders
 
 
@@ -110,18 +112,17 @@ def _step_down(held: np.ndarray) -> np.ndarray:
     held = held[:, np.any(held, axis=0)]  # a seed that no pair differs in changes nothing
     squares = np.square(held).sum(axis=1)
     scale = np.sqrt(squares + np.median(squares) / 4)
-    scaled = (held / np.where(scale > 0, scale, 1.0)[:, None]).T
-    observed = np.abs(scaled.sum(axis=0))
-    order = np.argsort(-observed, kind="stable")
-    scaled, least = scaled[:, order], observed[order] - _TIE * np.abs(scaled).sum(axis=0)[order]
-    signs = _signs(held.shape[1])
+    scaled = held / np.where(scale > 0, scale, 1.0)[:, None]
+    observed = np.abs(scaled.sum(axis=1))
+    order = np.argsort(-observed, kind="stable")[::-1]  # the least first: the largest so far is what each is held to
+    least = (observed - _TIE * np.abs(scaled).sum(axis=1))[order, None]
+    scaled, signs = scaled[order], _signs(held.shape[1]).T
     reached = np.zeros(len(held))
-    for start in range(0, len(signs), step := max(_CHUNK // max(held.shape), 1)):
-        statistics = np.abs(signs[start : start + step] @ scaled)
-        largest = np.maximum.accumulate(statistics[:, ::-1], axis=1)[:, ::-1]
-        reached += (largest >= least).sum(axis=0)
+    for start in range(0, signs.shape[1], step := max(_CHUNK // max(held.size, 1), 1)):
+        statistics = np.abs(scaled @ signs[:, start : start + step])
+        reached += np.count_nonzero(np.maximum.accumulate(statistics, axis=0) >= least, axis=1)
     p_values = np.empty(len(held))
-    p_values[order] = np.maximum.accumulate(reached / len(signs))
+    p_values[order[::-1]] = np.maximum.accumulate(reached[::-1] / signs.shape[1])
     return p_values
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pseudobench.analysis.arms import Arm, arms_of, training_differences
 from pseudobench.analysis.filtering import Record, matching, parse_where
+from pseudobench.analysis.pairs import Pair, compare_arms, split_differs
 from pseudobench.analysis.run_facts import judged_by, pick_columns, plain, read_facts
-from pseudobench.analysis.verdicts import Pair, compare_arms, families, judge, split_differs
+from pseudobench.analysis.verdicts import families, judge
 from pseudobench.errors import BenchError
 
 if TYPE_CHECKING:

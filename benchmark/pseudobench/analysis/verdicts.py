@@ -16,72 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pseudobench.analysis.arms import Arm
+from pseudobench.analysis.pairs import Pair, compare_arms
 from pseudobench.analysis.run_facts import Place
-from pseudobench.maths.significance import (
-    LEVEL,
-    SEEDS_NEEDED,
-    Mean,
-    half_over_seeds_and_samples,
-    letters,
-    max_t,
-    mean_of,
-    sign_flip_test,
-)
+from pseudobench.maths.significance import letters, max_t, mean_of
 
 if TYPE_CHECKING:
     from pseudobench.contracts.columns import Column
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One arm against another over the seeds that both have a value for: means, differences and what they show.
-
-    ``p`` is corrected for the ``tests`` of the family, None where the pair was not tested. The 95 % interval of the
-    mean difference, ``mean ± half``, is over seeds, or ``over_samples`` too.
-    """
-
-    means: tuple[Mean, Mean]
-    differences: tuple[float, ...]
-    half: float
-    over_samples: bool
-    unpaired: int  # seeds that only one of the two has
-    p: float | None = None
-    tests: int = 0
-
-    @property
-    def n(self) -> int:
-        """How many seeds both have."""
-        return len(self.differences)
-
-    @property
-    def mean(self) -> float:
-        """The mean difference."""
-        return mean_of(self.differences).mean
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The ends of the 95 % interval."""
-        return self.mean - self.half, self.mean + self.half
-
-    @property
-    def alone(self) -> float | None:
-        """The p-value as if no other pair had been tested; None for too few seeds."""
-        return sign_flip_test(self.differences) if self.n >= SEEDS_NEEDED else None
-
-    @property
-    def smallest(self) -> bool:
-        """Whether ``p`` is the smallest value that so many seeds can reach."""
-        return self.p is not None and self.p <= 2.0 ** (1 - self.n) * (1 + 1e-9)
-
-    @property
-    def different(self) -> bool:
-        """Whether the corrected test and the interval agree that there is a difference."""
-        low, high = self.interval
-        return self.p is not None and self.p <= LEVEL and not low <= 0 <= high
-
-    def turned(self) -> Pair:
-        """The second arm against the first."""
-        return replace(self, means=self.means[::-1], differences=tuple(-each for each in self.differences))
 
 
 @dataclass(frozen=True)
@@ -175,7 +115,7 @@ def judge(arms: Sequence[Arm], column: Column, baseline: Collection[tuple[str, .
     return _judge(rivals, column, None if baseline is None else frozenset(baseline))
 
 
-@lru_cache(maxsize=256)  # a report asks for the same verdict in its table, its summary and its comparisons
+@lru_cache(maxsize=1024)  # a report asks for the same verdict in its table, its summary and its comparisons
 def _judge(rivals: tuple[Arm, ...], column: Column, baseline: frozenset[tuple[str, ...]] | None) -> Verdict:
     pairs = {
         (one, two): compare_arms(rivals[one], rivals[two], column) for one, two in combinations(range(len(rivals)), 2)
@@ -186,9 +126,8 @@ def _judge(rivals: tuple[Arm, ...], column: Column, baseline: frozenset[tuple[st
     ]
     differences = np.full((len(family), len(seeds)), np.nan)
     column_of = {seed: index for index, seed in enumerate(seeds)}
-    for row, (one, two) in enumerate(family):
-        shared = shared_seeds(rivals[one], rivals[two], column)
-        differences[row, [column_of[seed] for seed in shared]] = pairs[one, two].differences
+    for row, places in enumerate(family):
+        differences[row, [column_of[seed] for seed in pairs[places].seeds]] = pairs[places].differences
     p_values = max_t(differences)
     tests = int(np.isfinite(p_values).sum())
     for positions, p in zip(family, p_values.tolist(), strict=True):
@@ -202,37 +141,3 @@ def families(arms: Iterable[Arm]) -> dict[Place, list[Arm]]:
     for arm in arms:
         found.setdefault(arm.place, []).append(arm)
     return found
-
-
-def shared_seeds(arm: Arm, other: Arm, column: Column) -> list[int]:
-    """The seeds that both arms have a value for, with the same images labeled."""
-    both = arm.values[column.name].keys() & other.values[column.name].keys()
-    return sorted(seed for seed in both if not split_differs(arm, other, seed))
-
-
-def split_differs(arm: Arm, other: Arm, seed: int) -> bool:
-    """Whether two runs that trained and calibrated on as many labels had other ones."""
-    one, two = arm.splits[seed], other.splits[seed]
-    return bool(one != two and one and two and one.split()[0] == two.split()[0])
-
-
-def compare_arms(arm: Arm, other: Arm, column: Column) -> Pair:
-    """One arm against another, without a test."""
-    values, others = arm.values[column.name], other.values[column.name]
-    seeds = shared_seeds(arm, other, column)
-    differences = tuple(values[seed] - others[seed] for seed in seeds)
-    half = mean_of(differences).half
-    stored = _stored(arm, other, seeds) if column.name == "accuracy" else None
-    if stored is not None:
-        half = half_over_seeds_and_samples(*stored)
-    means = mean_of([values[seed] for seed in seeds]), mean_of([others[seed] for seed in seeds])
-    return Pair(means, differences, half, stored is not None, len(values.keys() | others.keys()) - len(seeds))
-
-
-def _stored(arm: Arm, other: Arm, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Whether both arms were right, bool [S, N] each; None unless stored for the same samples of all seeds."""
-    held = [[each.correct.get(seed) for seed in seeds] for each in (arm, other)]
-    found = [right for rights in held for right in rights if right is not None]
-    if len(seeds) < 2 or len(found) < 2 * len(seeds) or len({right.shape for right in found}) > 1:
-        return None
-    return np.stack(found[: len(seeds)]), np.stack(found[len(seeds) :])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pseudobench.contracts.parameters import Value, suggest
 from pseudobench.contracts.run_spec import flat
 from pseudobench.errors import BenchError, BenchWarning, one_line
-from pseudobench.storage.predictions import load_predictions
+from pseudobench.storage.predictions import load_correct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +82,7 @@ def _read_correct(folder: Path | None, said: Mapping[str, str] | None) -> np.nda
     if not said or folder is None:
         return None
     try:
-        return load_predictions(folder, said).correct
+        return load_correct(folder, said)
     except BenchError as error:
         warnings.warn(f"left out: {error}", BenchWarning, stacklevel=2)
         return None

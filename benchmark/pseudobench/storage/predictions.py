@@ -55,6 +55,27 @@ def load_predictions(folder: Path, said: Mapping[str, str]) -> Predictions:
     """The predictions of a record in ``folder``; ``said``: their file and hash in the record. Raises if they differ."""
     import numpy as np
 
+    predicted, probability, correct = _load(folder, said, "predicted", "probability", "correct")
+    if probability.ndim == 2:
+        predicted = np.unpackbits(predicted, axis=1, count=probability.shape[1]).astype(bool)
+    return Predictions(
+        predicted if probability.ndim == 2 else predicted.astype(np.int64),
+        probability.astype(np.float32),
+        np.unpackbits(correct, count=len(probability)).astype(bool),
+    )
+
+
+def load_correct(folder: Path, said: Mapping[str, str]) -> np.ndarray:
+    """Their part ``correct`` alone, bool [N]: a report reads that of every run."""
+    import numpy as np
+
+    predicted, correct = _load(folder, said, "predicted", "correct")
+    return np.unpackbits(correct, count=len(predicted)).astype(bool)
+
+
+def _load(folder: Path, said: Mapping[str, str], *names: str) -> list[np.ndarray]:
+    import numpy as np
+
     path = folder / Path(said["file"]).name
     try:
         content = path.read_bytes()
@@ -64,14 +85,6 @@ def load_predictions(folder: Path, said: Mapping[str, str]) -> Predictions:
         raise BenchError(f"{path} is not what its record says; run again with --force")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as held:
-            predicted, probability, correct = (held[name] for name in ("predicted", "probability", "correct"))
+            return [held[name] for name in names]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         raise BenchError(f"{path} holds no predictions; run again with --force") from None
-    count = len(probability)
-    if probability.ndim == 2:
-        predicted = np.unpackbits(predicted, axis=1, count=probability.shape[1]).astype(bool)
-    return Predictions(
-        predicted if probability.ndim == 2 else predicted.astype(np.int64),
-        probability.astype(np.float32),
-        np.unpackbits(correct, count=count).astype(bool),
-    )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-import altair
 import vl_convert
-from altair.utils.schemapi import debug_mode
 
 from pseudobench.base.text import in_texts, visible
 from pseudobench.output.report import accuracy_charts, charts, measures
-from pseudobench.output.report.encodings import TRANSFORMER, Chart
+from pseudobench.output.report.encodings import Spec
 from pseudobench.output.report.sections import Section
 from pseudobench.output.report.setting_curves import setting_chart, setting_points, share_chart, share_points
 from pseudobench.output.report.themes import Theme
@@ -38,16 +37,13 @@ class Figure:
     note: str
     alt: str
     data: pd.DataFrame
-    draw: Callable[[Theme], Chart]
+    draw: Callable[[Theme], Spec]
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def spec(self, theme: Theme) -> dict[str, Any]:
+    def spec(self, theme: Theme) -> Spec:
         """The figure as Vega-Lite, without the theme's configuration."""
-        # Altair checks every part against a schema, which takes most of the time; the tests do that.
-        with altair.data_transformers.enable(TRANSFORMER), debug_mode(False):
-            drawn = self.draw(theme).to_dict(validate=False)
-        made: dict[str, Any] = in_texts(_drawable, drawn)
-        return {key: value for key, value in made.items() if key not in ("$schema", "config")}
+        made: Spec = in_texts(_drawable, self.draw(theme))
+        return made
 
     def render(self, theme: Theme, format_: str, width: float | None = None) -> bytes:
         """The content of the figure's file, as svg, pdf or png; ``width`` in pixels, of which 96 are an inch."""
@@ -83,6 +79,7 @@ def fit(spec: dict[str, Any], width: float) -> None:
         view["width"] = max(60, view["width"] - over / columns)
 
 
+@cache  # the names of a few series stand in thousands of rows
 def _drawable(text: str) -> str:
     """Text without control characters: one of them would end the process that draws."""
     return visible(text, keep="\n")
@@ -245,8 +242,9 @@ def _line_of(section: Section) -> str:
 
 def _range(table: pd.DataFrame, column: str, label: str = "series", unit: str = " %") -> str:
     """The smallest and the largest value of a column, each with its name, as text."""
-    known = table.dropna(subset=[column]).sort_values(column, kind="stable")
-    if not len(known):
+    known = [(value, name) for value, name in zip(table[column], table[label], strict=True) if not math.isnan(value)]
+    if not known:
         return "none"
-    ends = [f"{row[column]:.3g}{unit} ({row[label]})" for row in (known.iloc[0], known.iloc[-1])]
+    known.sort(key=lambda each: each[0])
+    ends = [f"{value:.3g}{unit} ({name})" for value, name in (known[0], known[-1])]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

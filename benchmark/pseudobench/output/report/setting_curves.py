@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import altair as alt
 import pandas as pd
 
 from pseudobench.analysis.arms import varying
-from pseudobench.output.report.encodings import WIDTH, Chart, Names, chart_of, colour_of, legend_of, shape_of, styled
+from pseudobench.output.report.encodings import (
+    WIDTH,
+    Names,
+    Spec,
+    category,
+    colour_of,
+    legend_of,
+    marks,
+    panels,
+    quantity,
+    rows_of,
+    shape_of,
+    styled,
+)
 from pseudobench.output.report.measures import chosen, interval, tested
 from pseudobench.output.report.sections import Series
 from pseudobench.output.report.themes import Theme, dashes
@@ -86,29 +98,33 @@ def share_points(series: Sequence[Series], measure: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["series", "of", "selected", "mean", "low", "high", "n"])
 
 
-def setting_chart(points: pd.DataFrame, names: Names, measure: str, theme: Theme) -> Chart:
+def setting_chart(points: pd.DataFrame, names: Names, measure: str, theme: Theme) -> Spec:
     """A panel for each setting: its value, and the accuracy or mAP that it leads to."""
-    x = alt.X("value:Q", title=None, scale=alt.Scale(zero=False, padding=12))
+    x = quantity("value", title=None, scale={"zero": False, "padding": 12})
     return _panels(points, names, theme, x, f"{measure}, %", "setting")
 
 
-def share_chart(points: pd.DataFrame, names: Names, theme: Theme) -> Chart:
+def share_chart(points: pd.DataFrame, names: Names, theme: Theme) -> Spec:
     """Two panels over the share selected: the accuracy that it leads to, and how many of these labels are right."""
-    x = alt.X("selected:Q", title="pool selected, %", scale=alt.Scale(domain=[0, 100]))
+    x = quantity("selected", title="pool selected, %", scale={"domain": [0, 100]})
     return _panels(points, names, theme, x, "%", "of")
 
 
-def _panels(points: pd.DataFrame, names: Names, theme: Theme, x: alt.X, title: str, by: str) -> Chart:
+def _panels(points: pd.DataFrame, names: Names, theme: Theme, x: Spec, title: str, by: str) -> Spec:
     """Lines with means and intervals, a panel for each value of the column ``by``."""
     shown, colour = list(names), colour_of(names, theme, list(names))
-    y = alt.Y("mean:Q", title=title, scale=alt.Scale(zero=False))
-    dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
-    base = chart_of(points, names)
-    line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash, order=x.shorthand)
-    bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour)
-    marks = base.mark_point(filled=True, size=40, opacity=1)
-    dots = marks.encode(x=x, y=y, color=colour, shape=shape_of(names, shown))
-    panel = alt.layer(line, bars, dots).properties(width=WIDTH, height=WIDTH * 2 // 3)
-    facet = alt.Facet(f"{by}:N", title=None, sort=list(dict.fromkeys(points[by])))
-    found: alt.FacetChart = panel.facet(facet, columns=2).resolve_scale(x="independent", y="independent")
-    return found
+    y = quantity("mean", title=title, scale={"zero": False})
+    dash = category("series", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
+    line = {"x": x, "y": y, "color": colour, "strokeDash": dash, "order": quantity(x["field"])}
+    bar = {"x": x, "y": quantity("low"), "y2": {"field": "high"}, "color": colour}
+    point = {"x": x, "y": y, "color": colour, "shape": shape_of(names, shown)}
+    return panels(
+        rows_of(points, names),
+        category(by, title=None, sort=list(dict.fromkeys(points[by]))),
+        2,
+        marks("line", line, strokeWidth=1.5),
+        marks("rule", bar, strokeWidth=1, opacity=0.7),
+        marks("point", point, filled=True, size=40, opacity=1),
+        size=(WIDTH, WIDTH * 2 // 3),
+        resolve={"scale": {"x": "independent", "y": "independent"}},
+    )

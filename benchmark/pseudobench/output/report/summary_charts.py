@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import altair as alt
-
 from pseudobench.base.text import in_lines
 from pseudobench.output.report.encodings import (
     WIDTH,
     WRAP,
-    Chart,
     Names,
-    chart_of,
+    Spec,
+    category,
     colour_of,
+    layered,
     legend_of,
+    marks,
+    panels,
+    quantity,
     row_height,
+    rows_of,
     shape_of,
     styled,
+    those_in,
     wrapped,
 )
 from pseudobench.output.report.themes import Theme, dashes
@@ -28,88 +32,99 @@ if TYPE_CHECKING:
     from pseudobench.analysis.rankings import Ranking
 
 
-def forest(differences: pd.DataFrame, names: Names, measure: str, theme: Theme) -> Chart:
+def forest(differences: pd.DataFrame, names: Names, measure: str, theme: Theme) -> Spec:
     """One row per series: its mean difference from the baseline with the 95 % interval, and the verdict."""
-    base, colour = chart_of(differences, names), colour_of(names, theme, None)
-    row = alt.Y("series:N", title=None, sort=wrapped(names), axis=alt.Axis(grid=True))
-    zero = alt.Chart(differences[:1][["seeds"]]).mark_rule(strokeWidth=1.2, color=theme.ink).encode(x=alt.datum(0))
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=row, color=colour)
-    x = alt.X("difference:Q", title=f"difference in {measure}, points")
-    points = base.mark_point(filled=True, size=70, opacity=1)
-    points = points.encode(x=x, y=row, color=colour, shape=shape_of(names, None))
-    signs = base.mark_text(align="left", dx=6, fontSize=12).encode(
-        y=row, x=alt.value("width"), text=alt.Text("verdict:N")
+    row = category("series", title=None, sort=wrapped(names), axis={"grid": True})
+    colour, shape = colour_of(names, theme, None), shape_of(names, None)
+    x = quantity("difference", title=f"difference in {measure}, points")
+    bar = {"x": quantity("low"), "x2": {"field": "high"}, "y": row, "color": colour}
+    sign = {"y": row, "x": {"value": "width"}, "text": category("verdict")}
+    return layered(
+        rows_of(differences, names),
+        marks("rule", {"x": {"datum": 0}}, "zero", strokeWidth=1.2, color=theme.ink),
+        marks("rule", bar, strokeWidth=2),
+        marks("point", {"x": x, "y": row, "color": colour, "shape": shape}, filled=True, size=70, opacity=1),
+        marks("text", sign, align="left", dx=6, fontSize=12),
+        others={"zero": rows_of(differences[:1][["seeds"]])},
+        width=WIDTH,
+        height={"step": row_height(list(names)) / len(names)},
     )
-    step = row_height(list(names)) / len(names)
-    return alt.layer(zero, bars, points, signs).properties(width=WIDTH, height=alt.Step(step))
 
 
-def curves(means: pd.DataFrame, bounds: pd.DataFrame, names: Names, measure: str, theme: Theme) -> Chart:
+def curves(means: pd.DataFrame, bounds: pd.DataFrame, names: Names, measure: str, theme: Theme) -> Spec:
     """Means by the number of labels, a panel for each dataset; the line of what has all labels is dashed."""
-    shown = [name for name in names if name in set(means["series"])]
+    shown = those_in(names, means["series"])
     counts = sorted(int(count) for count in set(means["labels"]))
-    axis = alt.Axis(values=counts, format="d", labelOverlap=True, grid=False)
-    x = alt.X("labels:Q", title="labels", scale=alt.Scale(type="log", nice=False, padding=12), axis=axis)
-    y = alt.Y("mean:Q", title=f"{measure}, %", scale=alt.Scale(zero=False))
+    axis = {"values": counts, "format": "d", "labelOverlap": True, "grid": False}
+    x = quantity("labels", title="labels", scale={"type": "log", "nice": False, "padding": 12}, axis=axis)
+    y = quantity("mean", title=f"{measure}, %", scale={"zero": False})
     colour = colour_of(names, theme, shown)
-    dash = alt.StrokeDash("series:N", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
+    dash = category("series", scale=styled(names, dashes(names.values())), legend=legend_of(shown))
+    bar = {"x": x, "y": quantity("low"), "y2": {"field": "high"}, "color": colour}
+    point = {"x": x, "y": y, "color": colour, "shape": shape_of(names, shown)}
     places = {where: in_lines(where, WRAP) for where in means["where"]}
-    base = chart_of(means.drop(columns="ceiling").assign(where=means["where"].map(places)), names)
-    line = base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash)
-    bars = base.mark_rule(strokeWidth=1, opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour)
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        x=x, y=y, color=colour, shape=shape_of(names, shown)
-    )
-    panel = alt.layer(line, bars, points).properties(width=WIDTH, height=WIDTH * 2 // 3)
-    panels = panel.facet(alt.Facet("where:N", title=None), columns=2).resolve_scale(x="independent", y="independent")
     once = bounds.drop_duplicates(["where", "series"])
     said = [
         f"{where}: {name} {mean:.2f} %"
         for where, name, mean in zip(once["where"], once["series"], once["mean"], strict=True)
     ]
-    title = alt.TitleParams(said, fontSize=10, fontWeight="normal", color=theme.ink, anchor="start", orient="bottom")
-    found: alt.FacetChart = panels.properties(title=title) if said else panels
-    return found
+    title = {"text": said, "fontSize": 10, "fontWeight": "normal", "color": theme.ink}
+    title |= {"anchor": "start", "orient": "bottom"}
+    return panels(
+        rows_of(means.drop(columns="ceiling").assign(where=means["where"].map(places)), names),
+        category("where", title=None),
+        2,
+        marks("line", {"x": x, "y": y, "color": colour, "strokeDash": dash}, strokeWidth=1.5),
+        marks("rule", bar, strokeWidth=1, opacity=0.7),
+        marks("point", point, filled=True, size=40, opacity=1),
+        size=(WIDTH, WIDTH * 2 // 3),
+        resolve={"scale": {"x": "independent", "y": "independent"}},
+        **({"title": title} if said else {}),
+    )
 
 
-def wins(table: pd.DataFrame, names: Names, theme: Theme) -> Chart:
+def wins(table: pd.DataFrame, names: Names, theme: Theme) -> Spec:
     """Wins, ties and losses of each row against each column."""
-    shown = [name for name in names if name in set(table["series"])]
+    shown = those_in(names, table["series"])
     against = dict(zip(names, wrapped(names), strict=True))
-    base = chart_of(table.assign(against=table["against"].map(against)), names)
     most = max(1, int(table["balance"].abs().max()))
     ends = [theme.palette[3], theme.background, theme.palette[2]]
-    colours = alt.Scale(domain=[-most, 0, most], range=ends, interpolate="rgb")
-    x = alt.X("against:N", title=None, sort=wrapped(shown), axis=alt.Axis(labelAngle=-90, orient="top", grid=False))
-    y = alt.Y("series:N", title=None, sort=wrapped(shown), axis=alt.Axis(grid=False))
-    cells = base.mark_rect(stroke=theme.faint, opacity=0.6)
-    cells = cells.encode(x=x, y=y, color=alt.Color("balance:Q", scale=colours, legend=None))
-    size = alt.ExprRef(f"max(6, min(10, width / {2.8 * len(shown):g}))")  # in a paper's column cells are narrow
-    words = base.mark_text(fontSize=size).encode(x=x, y=y, text=alt.Text("text:N"))
-    return alt.layer(cells, words).properties(width=max(WIDTH, 44 * len(shown)), height=row_height(shown))
+    colours = {"domain": [-most, 0, most], "range": ends, "interpolate": "rgb"}
+    axis = {"labelAngle": -90, "orient": "top", "grid": False}
+    x = category("against", title=None, sort=wrapped(shown), axis=axis)
+    y = category("series", title=None, sort=wrapped(shown), axis={"grid": False})
+    cell = {"x": x, "y": y, "color": quantity("balance", scale=colours, legend=None)}
+    size = {"expr": f"max(6, min(10, width / {2.8 * len(shown):g}))"}  # in a paper's column cells are narrow
+    return layered(
+        rows_of(table.assign(against=table["against"].map(against)), names),
+        marks("rect", cell, stroke=theme.faint, opacity=0.6),
+        marks("text", {"x": x, "y": y, "text": category("text")}, fontSize=size),
+        width=max(WIDTH, 44 * len(shown)),
+        height=row_height(shown),
+    )
 
 
-def ranks(ranking: Ranking, theme: Theme) -> Chart:
+def ranks(ranking: Ranking, theme: Theme) -> Spec:
     """A critical-difference diagram: average ranks, and above them a bar over each group that can't be told apart."""
-    import pandas as pd
-
     found = sorted(zip(ranking.ranks.average.tolist(), ranking.names, strict=True))
     groups = _groups([rank for rank, _ in found], ranking.ranks.critical)
     rows = [f"{'not told apart' if not index else ' ' * index}" for index in range(len(groups))]
-    names = [name for _, name in found]
-    order = [*rows, *wrapped(names)]
-    y = alt.Y("row:N", title=None, sort=order, scale=alt.Scale(domain=order), axis=alt.Axis(grid=False))
-    scale = alt.Scale(domain=[1, len(names)], nice=False)
-    bars = pd.DataFrame([(row, *ends) for row, ends in zip(rows, groups, strict=True)], columns=["row", "low", "high"])
-    points = pd.DataFrame({"row": wrapped(names), "rank": [round(rank, 3) for rank, _ in found]})
-    x = alt.X("rank:Q", title="average rank, 1 the best", scale=scale)
-    segments = (
-        alt.Chart(bars)
-        .mark_rule(strokeWidth=4, color=theme.ink)
-        .encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y)
+    names = wrapped(name for _, name in found)
+    order = [*rows, *names]
+    y = category("row", title=None, sort=order, scale={"domain": order}, axis={"grid": False})
+    scale = {"domain": [1, len(names)], "nice": False}
+    bar = {"x": quantity("low", scale=scale), "x2": {"field": "high"}, "y": y}
+    dot = {"x": quantity("rank", title="average rank, 1 the best", scale=scale), "y": y}
+    ends = zip(rows, groups, strict=True)
+    bars = [{"row": row, "low": round(low, 3), "high": round(high, 3)} for row, (low, high) in ends]
+    return layered(
+        [{"row": name, "rank": round(rank, 3)} for name, (rank, _) in zip(names, found, strict=True)],
+        marks("rule", bar, "groups", strokeWidth=4, color=theme.ink),
+        marks("point", dot, filled=True, size=70, opacity=1, color=theme.palette[2]),
+        others={"groups": bars},
+        width=WIDTH,
+        height=20 * len(order),
     )
-    dots = alt.Chart(points).mark_point(filled=True, size=70, opacity=1, color=theme.palette[2]).encode(x=x, y=y)
-    return alt.layer(segments, dots).properties(width=WIDTH, height=20 * len(order))
 
 
 def _groups(ranks: list[float], critical: float) -> list[tuple[float, float]]:

@@ -7,6 +7,7 @@ from functools import partial
 import pandas as pd
 
 from pseudobench.output.report import summary_charts
+from pseudobench.output.report.encodings import those_in
 from pseudobench.output.report.figures import Figure
 from pseudobench.output.report.summary import Summary
 
@@ -29,7 +30,7 @@ def summary_figures(summary: Summary) -> list[Figure]:
 def _differences(summary: Summary, measure: str) -> Figure:
     data = summary.differences
     floor = next((each.floor.name for each in summary.findings if each.floor is not None), data["baseline"].iloc[0])
-    baselines = [floor, *(name for name in summary.names if name != floor and name in set(data["baseline"]))]
+    baselines = [floor, *(name for name in those_in(summary.names, data["baseline"]) if name != floor)]
     return Figure(
         "differences",
         "Differences from a baseline",

@@ -9,7 +9,7 @@ import click
 
 from pseudobench.base.paths import check_output, to_path, write_output
 from pseudobench.cli.completing import names_of
-from pseudobench.cli.showing import filter_options, read_records, results_options, where_from
+from pseudobench.cli.showing import filter_options, nothing_collected, read_records, results_options, where_from
 from pseudobench.errors import BenchError
 from pseudobench.experiments.parsing import parse_names
 from pseudobench.registry.components import installed
@@ -39,6 +39,7 @@ Examples:
     "--methods", shell_complete=names_of("methods"), help="Only these methods; verdicts are still those of all."
 )
 @filter_options
+@nothing_collected()
 def command(
     results: tuple[str, ...],
     output: str | None,

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as npst
 from pseudobench import BenchError, Column, PluginError, PseudoLabels
 from pseudobench.contracts.predictions import Predictions
 from pseudobench.rounds.recorder import Recorder
-from pseudobench.storage.predictions import load_predictions, save_predictions
+from pseudobench.storage.predictions import load_correct, load_predictions, save_predictions
 from pseudobench.storage.records import Store
 
 
@@ -26,18 +26,22 @@ def test_what_is_kept_is_read_back(tmp_path_factory, predicted, seed):
     folder = tmp_path_factory.mktemp("kept")
     random = np.random.default_rng(seed)
     found = Predictions(predicted, random.random(len(predicted), dtype=np.float32), random.random(len(predicted)) < 0.5)
-    back = load_predictions(folder, save_predictions(folder, "run", found))
+    said = save_predictions(folder, "run", found)
+    back = load_predictions(folder, said)
     assert np.array_equal(back.predicted, predicted)
     assert np.array_equal(back.correct, found.correct)
+    assert np.array_equal(load_correct(folder, said), found.correct)
     assert np.allclose(back.probability, found.probability, atol=5e-4)
 
 
 def test_several_classes_are_read_back(tmp_path):
     chosen = np.random.default_rng(0).random((7, 11)) < 0.3
     found = Predictions(chosen, np.full((7, 11), 0.25, dtype=np.float32), np.arange(7) % 2 == 0)
-    back = load_predictions(tmp_path, save_predictions(tmp_path, "run", found))
+    said = save_predictions(tmp_path, "run", found)
+    back = load_predictions(tmp_path, said)
     assert np.array_equal(back.predicted, chosen)
     assert np.array_equal(back.correct, found.correct)
+    assert np.array_equal(load_correct(tmp_path, said), found.correct)
     assert (back.probability == 0.25).all()
 
 
@@ -53,11 +57,13 @@ def test_changed_or_lost_predictions_are_refused(tmp_path):
     said = save_predictions(tmp_path, "run", Predictions(np.zeros(3, int), np.ones(3, np.float32), np.ones(3, bool)))
     path = tmp_path / said["file"]
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.raises(BenchError, match="is not what its record says"):
-        load_predictions(tmp_path, said)
+    for load in (load_predictions, load_correct):
+        with pytest.raises(BenchError, match="is not what its record says"):
+            load(tmp_path, said)
     path.unlink()
-    with pytest.raises(BenchError, match="can't read"):
-        load_predictions(tmp_path, said)
+    for load in (load_predictions, load_correct):
+        with pytest.raises(BenchError, match="can't read"):
+            load(tmp_path, said)
 
 
 def test_precision_at_a_share_of_the_pool_by_hand():

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import record, records
 
-from pseudobench.analysis.arms import arms_of, shared_settings
+from pseudobench.analysis.arm_settings import shared_settings
+from pseudobench.analysis.arms import arms_of
 from pseudobench.analysis.run_facts import pick_columns, read_facts
 from pseudobench.analysis.tables import summarize
 from pseudobench.output.text_tables import table_grid

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pseudobench.analysis.arms import Arm, arms_of, training_differences
+from pseudobench.analysis.arm_settings import training_differences
+from pseudobench.analysis.arms import Arm, arms_of
 from pseudobench.analysis.filtering import Record, matching, parse_where
 from pseudobench.analysis.pairs import Pair, compare_arms, split_differs
 from pseudobench.analysis.run_facts import judged_by, pick_columns, plain, read_facts

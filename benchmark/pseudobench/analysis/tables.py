@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pseudobench.analysis.arms import Arm, shared_settings
+from pseudobench.analysis.arm_settings import shared_settings
+from pseudobench.analysis.arms import Arm
 from pseudobench.analysis.run_facts import Place
 from pseudobench.analysis.table_notes import Notes, notes_on
 from pseudobench.analysis.verdicts import Verdict, families, judge

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pseudobench.analysis.arms import training_differences
+from pseudobench.analysis.arm_settings import training_differences
 from pseudobench.maths.significance import LEVEL, SEEDS_NEEDED
 from pseudobench.output.table_words import settings_words
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pseudobench.analysis.arms import varying
+from pseudobench.analysis.arm_settings import varying
 from pseudobench.output.report.encodings import (
     WIDTH,
     Names,

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import altair
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from report_pages import HOSTILE, ROOT, TABLE, Page, digits_records, put, summary
 
 from pseudobench.output.report.figures import FIGURES
+from pseudobench.output.report.packing import packed_records
 
 DRAWN = len(FIGURES) - 3  # of accuracy or of mAP; no number is changed in these runs
 
@@ -86,9 +89,28 @@ def test_every_figure_has_words_and_numbers_and_can_be_drawn(bench, runs):
     assert len(charts) == len(held) == DRAWN + 1  # and the differences of the summary
     assert all(len(chart["aria-label"]) > 60 for chart in charts)
     for each in held:
+        each["spec"]["datasets"] = {name: unpacked(table) for name, table in each["spec"]["datasets"].items()}
         altair.Chart.from_dict(each["spec"])  # checks it against the schema
-        assert len(each["rows"][0]) == len(each["columns"])
-    assert held[0]["columns"][:3] == ["where", "baseline", "series"]
+        assert unpacked(each["numbers"])
+    assert [name for name, _ in held[0]["numbers"]][:3] == ["where", "baseline", "series"]
+
+
+def unpacked(columns):
+    """As the page's script does it, whose own is tried in a browser."""
+    values = [held if isinstance(held, list) else [held["of"][place] for place in held["at"]] for _, held in columns]
+    return [dict(zip((name for name, _ in columns), row, strict=True)) for row in zip(*values, strict=True)]
+
+
+CELLS = st.none() | st.integers() | st.text(max_size=3)
+
+
+@given(st.lists(st.fixed_dictionaries({"series": st.text(max_size=3), "1": CELLS, "mean": CELLS})))
+def test_tables_are_unpacked_as_they_were_packed(rows):
+    assert unpacked(json.loads(json.dumps(packed_records(rows)))) == rows
+
+
+def test_each_text_stands_once_in_a_packed_table():
+    assert json.dumps(packed_records([{"series": "ups", "x": place} for place in range(50)])).count("ups") == 1
 
 
 def test_what_is_not_done_is_visible(bench, runs):

@@ -188,6 +188,19 @@ def test_marks_say_their_numbers(visit):
     assert visit.complaints == []
 
 
+def test_the_numbers_of_a_figure_are_whole(visit):
+    """Each pair of methods in both directions, texts as words and not as places in a list."""
+    figure = visit.page.locator("#summary figure").first
+    figure.locator("summary").click()
+    head, *rows = (line.split("\t") for line in figure.locator("table").inner_text().splitlines())
+    assert head[:4] == ["where", "baseline", "series", "difference"]
+    pairs = {tuple(row[:3]) for row in rows}
+    assert len(pairs) == len(rows) > 50
+    assert pairs == {(where, series, baseline) for where, baseline, series in pairs}
+    assert any("cifar10" in where and {"ups", "pl"} == {one, other} for where, one, other in pairs)
+    assert visit.complaints == []
+
+
 def test_on_paper_no_column_is_lost(browser, report, tmp_path):
     visit = Visit(browser, report, viewport={"width": 1280, "height": 900})
     visit.page.locator("#summary figure svg").first.wait_for()

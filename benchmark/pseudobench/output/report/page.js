@@ -5,6 +5,12 @@ const say = JSON.parse(document.getElementById("page").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const hidden = new Set();
 
+// The rows of a table that came column by column, texts as places in a list.
+function* unpacked(columns) {
+  const values = columns.map(([, held]) => (Array.isArray(held) ? held : held.at.map((place) => held.of[place])));
+  for (let row = 0; row < (values[0]?.length ?? 0); row++) yield values.map((column) => column[row]);
+}
+
 // Charts: drawn when they come into view, again when a method is hidden, a baseline chosen, or the colours change.
 function draw(figure) {
   figure.dataset.drawn = "yes";
@@ -12,10 +18,12 @@ function draw(figure) {
   const coloured = dark.matches ? data.replace(/#[0-9a-f]{6}/g, (colour) => say.dark[colour] ?? colour) : data;
   const { spec } = JSON.parse(coloured);
   const chosen = $("select", figure).map((select) => [select.name, select.value]);
-  for (const [name, rows] of Object.entries(spec.datasets ?? {}))
+  for (const [name, table] of Object.entries(spec.datasets ?? {})) {
+    const rows = [...unpacked(table)].map((row) => Object.fromEntries(row.map((value, at) => [table[at][0], value])));
     spec.datasets[name] = rows.filter(
       (row) => !hidden.has(row.series) && chosen.every(([key, value]) => row[key] === undefined || row[key] === value),
     );
+  }
   const options = {
     mode: "vega-lite",
     renderer: "svg",
@@ -50,15 +58,15 @@ dark.addEventListener("change", again);
 function numbers() {
   const place = this.querySelector(".wide");
   if (place.firstChild) return;
-  const { columns, rows } = JSON.parse(this.closest("figure").querySelector("script").textContent);
+  const { numbers: held } = JSON.parse(this.closest("figure").querySelector("script").textContent);
   const table = place.appendChild(document.createElement("table"));
   const line = (parent, kind, texts) => {
     const row = parent.insertRow();
     for (const each of texts) row.appendChild(document.createElement(kind)).textContent = each ?? "";
   };
-  line(table.createTHead(), "th", columns);
+  line(table.createTHead(), "th", held.map(([name]) => name));
   const body = table.createTBody();
-  for (const row of rows) line(body, "td", row);
+  for (const row of unpacked(held)) line(body, "td", row);
 }
 
 // The legend of all charts: a method that is switched off is in none of them, nor in the matrix.

@@ -16,6 +16,7 @@ from pseudobench.base.text import visible
 from pseudobench.maths.significance import LEVEL
 from pseudobench.output.report.encodings import WIDTH, wrapped
 from pseudobench.output.report.figures import Figure, figures
+from pseudobench.output.report.packing import packed, packed_records
 from pseudobench.output.report.page_sections import plain_value, section_content
 from pseudobench.output.report.sections import Section
 from pseudobench.output.report.summary import Summary, summarize_sections
@@ -166,7 +167,8 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
     rows = [[visible(plain_value(value)) for value in row] for row in figure.data.itertuples(index=False)]
     spec = figure.spec(LIGHT)
-    data = {"spec": spec, "columns": list(figure.data.columns), "rows": rows}
+    tables = {name: packed_records(table) for name, table in spec["datasets"].items()}
+    data = {"spec": {**spec, "datasets": tables}, "numbers": packed(list(figure.data.columns), rows)}
     return {
         "title": figure.title,
         "note": figure.note,

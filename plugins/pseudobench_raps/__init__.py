@@ -196,7 +196,8 @@ PAPER = Method(
     is_default=True,
     rank=30,
 )
-#: Our readings of it, whose sets are valid. Few calibration points need the smoothed targets, `Platt`'s default.
+#: Our readings of it, with sets made to cover new samples. Few calibration points need the smoothed targets, `Platt`'s
+#: default.
 HELD_OUT = replace(
     PAPER,
     name="ups-raps-held-out",
@@ -210,7 +211,7 @@ HELD_OUT = replace(
 
 @hookimpl
 def bench_methods() -> list[Method]:
-    """Offer UPS-RAPS as printed, two readings with valid sets, and variants in which sets decide more."""
+    """Offer UPS-RAPS as printed, two readings whose sets should cover, and variants in which sets decide more."""
     cross = replace(
         HELD_OUT,
         name="ups-raps-cross",

@@ -27,6 +27,7 @@ COMMANDS = {
     "figures": ("pseudobench.cli.figures", "Draw run records as SVG, PDF or PNG."),
     "refresh": ("pseudobench.cli.refresh", "Make the tables and figures in Markdown documents again."),
     "rescore": ("pseudobench.cli.rescore", "Compute columns anew from the predictions that runs have kept."),
+    "pack": ("pseudobench.cli.pack", "Move finished runs into one file, a tenth of the size."),
     "show": ("pseudobench.cli.show", "Show one run, round by round."),
     "data": ("pseudobench.cli.data", "Show where datasets are, and prepare them."),
     "cache": ("pseudobench.cli.cache", "Show what is kept to be reused, and what that saved."),

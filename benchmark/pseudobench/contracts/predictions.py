@@ -15,6 +15,7 @@ class Predictions:
 
     Single-label: ``predicted int64 [N]`` and ``probability float32 [N]``, the most probable class and its probability.
     Multi-label: ``predicted bool [N, C]`` and ``probability float32 [N, C]``. ``correct bool [N]``: every class right.
+    Runs that were packed have lost their probabilities: these are NaN.
     """
 
     predicted: np.ndarray

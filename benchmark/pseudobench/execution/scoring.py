@@ -53,7 +53,15 @@ class Rescorer:
             raise BenchError(
                 f"{record['run_id']} has {len(found.correct)} predictions, its dataset {len(labels)} samples"
             )
-        return {**record, "scores": score_columns(self._registry, found, labels)}
+        scores = score_columns(self._registry, found, labels)
+        if math.isnan(
+            found.probability.sum()
+        ):  # packed without them: columns that need probabilities keep their scores
+            scores = {
+                **record.get("scores", {}),
+                **{name: value for name, value in scores.items() if value is not None},
+            }
+        return {**record, "scores": scores}
 
     def _labels_of(self, spec: RunSpec) -> np.ndarray:
         """The true labels of the samples that a run was measured on."""

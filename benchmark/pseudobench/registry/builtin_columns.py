@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,8 @@ def _at(share: int) -> Callable[[Record], float | None]:
 
 def _surest_half(found: Predictions, labels: np.ndarray) -> float | None:
     """Accuracy on the half of the test samples that the network is surest of."""
-    if found.probability.ndim == 2 or len(labels) < 2:
+    unknown = math.isnan(found.probability.sum())  # packed without probabilities
+    if found.probability.ndim == 2 or len(labels) < 2 or unknown:
         return None
     surest = (-found.probability).argsort(kind="stable")[: len(labels) // 2]
     return float(found.correct[surest].mean())

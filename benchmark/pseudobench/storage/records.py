@@ -1,4 +1,8 @@
-"""Run records: one versioned JSON file per run, written atomically. `record_schema` says what is in one."""
+"""Run records: one versioned JSON file per run, written atomically, or a line of a pack that holds finished ones.
+
+`record_schema` says what is in one. A packed record is read as if it were a file of its own; where there is such a
+file, the file counts.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,16 @@ import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from pseudobench.base.paths import instead_of_file, is_remote, write_atomically
 from pseudobench.base.text import in_texts, without_surrogates
 from pseudobench.errors import BenchError, BenchWarning
+from pseudobench.storage.claims import claim, is_claimed
+from pseudobench.storage.packs import FOLDER, SUFFIX, pack_with, packs_of
 from pseudobench.storage.record_schema import FORMAT, KIND, UnknownFormatError, decode
 
 __all__ = ["FORMAT", "KIND", "Store", "StoredRecord", "read_record", "record_files", "records_of", "without_times"]
@@ -50,55 +54,28 @@ class Store:
         except OSError as error:
             raise BenchError(f"can't write to the results folder {self.folder}: {error.strerror or error}") from None
 
-    @contextmanager
-    def claim(self, run_id: str, *, wait: bool) -> Iterator[bool]:
-        """Claim a run for this process; yields False if another process has claimed it.
-
-        The system frees the claims of a process that dies. Nothing can be claimed in remote folders, nor where
-        `.claims` is not a writable folder: two commands may do the same run there, and write the same record.
-        """
-        if is_remote(self.folder):
-            yield True
-            return
-        folder = self.folder / ".claims"
-        claim = FileLock(folder / f"{run_id}.lock")
-        try:
-            folder.mkdir(exist_ok=True)
-            claim.acquire(timeout=-1 if wait else 0)
-        except Timeout:
-            yield False
-            return
-        except OSError as error:
-            message = f"{folder} can't be used ({error.strerror or error}): two commands may do the same run"
-            warnings.warn(message, BenchWarning, stacklevel=3)
-            yield True
-            return
-        try:
-            yield True
-        finally:
-            claim.release()
+    def claim(self, run_id: str, *, wait: bool) -> AbstractContextManager[bool]:
+        """Claim a run for this process; the context is False if another process has claimed it."""
+        return claim(self.folder, run_id, wait=wait)
 
     def is_claimed(self, run_id: str) -> bool:
         """Whether a process is at work on a run; in a remote folder, whether the run has begun."""
-        if is_remote(self.folder):
-            return self.path(run_id).exists()
-        if not (self.folder / ".claims" / f"{run_id}.lock").exists():
-            return False
-        with self.claim(run_id, wait=False) as free:
-            return not free
+        return self.path(run_id).exists() if is_remote(self.folder) else is_claimed(self.folder, run_id)
 
     def run_ids(self) -> list[str]:
         """The ids of the records directly in the folder."""
-        return sorted(path.stem for path in self.folder.glob("*.json"))
+        packed = (run_id for pack in packs_of(self.folder) for run_id in pack.records)
+        return sorted({*packed, *(path.stem for path in self.folder.glob("*.json"))})
 
     def path(self, run_id: str) -> Path:
         """Where a run's record is."""
         return self.folder / f"{run_id}.json"
 
     def load(self, run_id: str) -> dict[str, Any] | None:
-        """A run's record, or None if there is no file for it; raises if the file is anything else."""
+        """A run's record, or None if there is neither a file for it nor a pack; raises if the file is anything else."""
         path = self.path(run_id)
-        if not os.path.lexists(path) if not is_remote(path) else not path.exists():
+        there = path.exists() if is_remote(path) else os.path.lexists(path)
+        if not there and pack_with(self.folder, run_id) is None:
             return None
         record = read_record(path)
         if record["run_id"] != run_id:
@@ -139,11 +116,25 @@ class Store:
         if not self.folder.is_dir():
             raise BenchError(f"there is no results folder {self.folder}; `bench run` makes one")
         if is_remote(self.folder):
-            return sorted(self.folder.rglob("*.json"))
+            packs = [path.parent.parent for path in self.folder.rglob(f"*{SUFFIX}")]
+            return sorted({*self.folder.rglob("*.json"), *_packed(packs)})
         # Like rglob, in a third of the time: there may be tens of thousands. A folder x.json is listed to be warned of.
         walked = os.walk(self.folder, onerror=lambda error: _warn(f"can't read {error.filename}: {error.strerror}"))
-        found = (os.path.join(at, name) for at, folders, names in walked for name in (*folders, *names))
-        return [Path(name) for name in sorted(found) if name.endswith(".json")]
+        found: set[str] = set()
+        packs = []
+        for at, folders, names in walked:
+            found.update(os.path.join(at, name) for name in (*folders, *names) if name.endswith(".json"))
+            packs += [Path(at)] if FOLDER in folders else []
+        return [Path(name) for name in sorted(found | {str(path) for path in _packed(packs)})]
+
+
+def _packed(folders: Iterable[Path]) -> Iterator[Path]:
+    """The paths that the packed records of folders would have as files; a pack that can't be read is warned of."""
+    for folder in folders:
+        try:
+            yield from (Store(folder).path(run_id) for pack in packs_of(folder) for run_id in pack.records)
+        except BenchError as error:
+            _warn(f"left out: {error}")
 
 
 def records_of(stores: Iterable[Store]) -> Iterator[dict[str, Any]]:
@@ -200,14 +191,12 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """A record from its file, None for another kind of JSON; raises for one that is not valid."""
+    """A record from its file or its pack, None for another kind of JSON; raises for one that is not valid."""
     odd = instead_of_file(path)
     if odd is not None:
         raise BenchError(f"{path} is {odd}, not a run record; move it away")
     try:
-        if path.stat().st_size > _LARGEST:
-            raise BenchError(f"{path} is too large for a run record; move it away")
-        record = decode(path.read_bytes())
+        record = decode(_content(path))
         return None if record is None else StoredRecord(record, path.parent)
     except OSError as error:
         raise BenchError(f"can't read {path}: {error.strerror or error}") from None
@@ -215,6 +204,18 @@ def _read(path: Path) -> dict[str, Any] | None:
         raise BenchError(f"{path} has {error}; take the version of pseudobench that wrote it") from None
     except ValueError as error:
         raise BenchError(f"{path} is not a valid run record ({error}); move it away") from None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise BenchError(f"{path} is too large for a run record; move it away")
+        return path.read_bytes()
+    except FileNotFoundError:
+        pack = pack_with(path.parent, path.stem)
+        if pack is None:
+            raise
+        return pack.records[path.stem]
 
 
 def _encode(record: Mapping[str, Any]) -> bytes:

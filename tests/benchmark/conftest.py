@@ -6,8 +6,10 @@ import os
 
 import pytest
 from made_up import records, save
-from report_pages import digits_records, put
+from report_pages import put
 from watching_stages import watched_world
+
+from committed import digits_records
 
 
 @pytest.fixture

@@ -12,16 +12,6 @@ ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert(1)</script>"
 
 
-def digits_records(*methods, seeds=2):
-    """Real records of the embedded dataset."""
-    return [
-        json.loads(path.read_text())
-        for method in methods
-        for seed in range(seeds)
-        for path in (ROOT / "results" / "digits").glob(f"digits-40-{method}-s{seed}-*.json")
-    ]
-
-
 def put(folder, *some):
     folder.mkdir(parents=True, exist_ok=True)
     for record in some:

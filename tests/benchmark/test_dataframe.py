@@ -11,6 +11,7 @@ import pytest
 from made_up import record, records, save
 
 import pseudobench
+from committed import digits_records
 from pseudobench.analysis.dataframe import frame, rounds_frame
 from pseudobench.analysis.run_facts import read_facts
 
@@ -73,7 +74,7 @@ def test_names_that_would_be_the_same_are_both_kept(registry):
 
 
 def test_rounds_are_rows_with_every_number_by_its_path(registry):
-    found = [json.loads(path.read_text()) for path in (ROOT / "results" / "digits").glob("digits-40-ups-raps-s[01]-*")]
+    found = digits_records("ups-raps")
     table = rounds_frame(found)
     assert len(table) == sum(len(each["rounds"]) for each in found)
     assert not table.duplicated(["run_id", "round"]).any()

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from made_up import around, record, records, save
 from pypdf import PdfReader
-from report_pages import digits_records, put
+from report_pages import put
 
+from committed import digits_records
 from pseudobench.output.report.sections import sections
 from pseudobench.output.report.setting_curves import setting_points, share_points
 from pseudobench.registry.builtin_columns import COLUMNS

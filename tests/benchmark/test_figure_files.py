@@ -9,7 +9,9 @@ from xml.etree import ElementTree
 
 from PIL import Image
 from pypdf import PdfReader
-from report_pages import Page, digits_records, put, summary
+from report_pages import Page, put, summary
+
+from committed import digits_records
 
 
 def test_images_of_several_classes_are_judged_by_mean_average_precision(bench, tmp_path):

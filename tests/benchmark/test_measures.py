@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from committed import digits_records
 from pseudobench.output.report import measures
 from pseudobench.output.report.sections import sections
 from pseudobench.registry.builtin_columns import COLUMNS
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def records():
-    return [json.loads(path.read_text()) for path in (ROOT / "results" / "digits").glob("*.json")]
+    return digits_records("supervised", "pl", "ups", "ups-raps", "raps-singleton", seeds=10)
 
 
 @pytest.fixture

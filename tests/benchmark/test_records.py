@@ -15,9 +15,12 @@ from pathlib import Path
 import pytest
 from made_up import record
 
+from committed import committed
 from pseudobench import BenchError, BenchWarning
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.storage import record_schema
+from pseudobench.storage.packs import packs_of
+from pseudobench.storage.predictions import load_correct
 from pseudobench.storage.records import Store, read_record
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -74,12 +77,27 @@ def test_an_invalid_record_is_a_line_and_hides_no_other(tmp_path, content, reaso
 
 
 def test_every_record_of_this_project_is_valid():
-    paths = sorted(RESULTS.rglob("*.json"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(list(Store(RESULTS).records())) == len(paths) > 1000
-    for path in paths[::100]:
-        assert read_record(path) == json.loads(path.read_text())  # with every key
+        found = {record["run_id"]: record for record in Store(RESULTS).records()}
+    assert len(found) > 1000
+    packs = [pack for folder in RESULTS.iterdir() for pack in packs_of(folder)]
+    packed = {run_id: line for pack in packs for run_id, line in pack.records.items()}
+    loose = {path.stem: path.read_bytes() for path in RESULTS.rglob("*.json")}
+    assert len(packed) + len(loose) == len(found)
+    for run_id, content in list((packed | loose).items())[::100]:
+        assert found[run_id] == json.loads(content)  # with every key
+
+
+def test_every_prediction_of_this_project_agrees_with_its_record():
+    checked = 0
+    for each in Store(RESULTS).records():
+        test = each["rounds"][-1]["test"]
+        if each.get("predictions") and "accuracy" in test:
+            correct = load_correct(each.folder, each["predictions"])
+            assert correct.mean() == pytest.approx(test["accuracy"], abs=1e-9), each["run_id"]
+            checked += 1
+    assert checked > 1000
 
 
 def test_the_schema_has_the_fields_of_a_spec():
@@ -204,7 +222,8 @@ Cache(folder / "cache").store("networks", "x", {"w": torch.zeros(1000)}, {"secon
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="needs a limit on the size of files")
 def test_a_disk_that_is_full_half_way_leaves_no_part_of_a_file(tmp_path):
     (tmp_path / "runs").mkdir()
-    some = next(RESULTS.rglob("*.json"))
+    some = tmp_path.parent / f"{tmp_path.name}.json"
+    some.write_text(json.dumps(committed("first")[0]))
     done = subprocess.run([sys.executable, "-c", FULL, str(some), str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("nothing can be kept in the cache") == 1

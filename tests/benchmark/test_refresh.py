@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from report_pages import digits_records, put
+from report_pages import put
+
+from committed import digits_records
 
 DOCUMENT = """# Findings
 

@@ -13,8 +13,9 @@ import altair
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_pages import HOSTILE, ROOT, TABLE, Page, digits_records, put, summary
+from report_pages import HOSTILE, ROOT, TABLE, Page, put, summary
 
+from committed import digits_records
 from pseudobench.output.report.figures import FIGURES
 from pseudobench.output.report.packing import packed_records
 

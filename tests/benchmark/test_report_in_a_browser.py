@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 from pypdf import PdfReader
 
+from committed import committed, digits_records
 from pseudobench.cli.main import main
 from pseudobench.output.report.figures import FIGURES
 
@@ -34,17 +35,15 @@ def browser():
 def report(tmp_path_factory):
     """Real records of two datasets, and a method whose name would be markup if it could."""
     folder = tmp_path_factory.mktemp("report")
-    for seed in (0, 1):
-        for path in [
-            *RESULTS.glob(f"digits/*-s{seed}-*.json"),
-            *RESULTS.glob(f"cifar10-head/cifar10-1000-*-s{seed}-*.json"),
-        ]:
-            shutil.copy(path, folder)
-        path = next(RESULTS.glob(f"digits/*-ups-raps-s{seed}-*.json"))
-        record = json.loads(path.read_text())
+    some = [
+        *committed("first", "digits", runs="digits-40-*-s[01]-*"),
+        *committed("heads-cifar10", runs="cifar10-1000-*-s[01]-*"),
+    ]
+    for record in digits_records("ups-raps"):
         record["spec"]["method"] = HOSTILE
-        record["run_id"] += "-hostile"
-        (folder / f"hostile-{seed}.json").write_text(json.dumps(record))
+        some.append({**record, "run_id": f"{record['run_id']}-hostile"})
+    for record in some:
+        (folder / f"{record['run_id']}.json").write_text(json.dumps(record))
     with pytest.raises(SystemExit) as stop:
         main(["report", str(folder), "-o", str(folder / "report.html")])
     assert not stop.value.code

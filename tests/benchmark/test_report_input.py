@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from report_pages import HOSTILE, Page, digits_records, put
+from report_pages import HOSTILE, Page, put
+
+from committed import digits_records
 
 QUOTED = """it's "a" & <b>b</b>"""
 
@@ -41,6 +44,17 @@ def test_records_of_a_stranger_are_safe(bench, tmp_path):
         names = {element.tag.rpartition("}")[2] for element in ElementTree.parse(path).iter()}
         assert not names & {"script", "b", "a", "image", "foreignObject"}
     assert any(HOSTILE in "".join(ElementTree.parse(path).getroot().itertext()) for path in written)
+
+
+def test_a_tab_in_a_cell_is_shown_as_one(bench, tmp_path):
+    """Where places for line breaks are woven into a text, its invisible characters were left as they are."""
+    first, *others = digits_records("pl", "supervised", "ups")
+    first["environment"]["device"] = "cpu\tb"
+    put(tmp_path / "runs", first, *others)
+    assert bench("report").code == 0
+    body = re.sub(r"<(script|style).*?</\1>", "", Path("report.html").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert "cpu\\tb" in body
+    assert "\t" not in body
 
 
 @pytest.mark.parametrize(

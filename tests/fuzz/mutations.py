@@ -6,9 +6,14 @@ import copy
 import json
 from pathlib import Path
 
+from committed import committed
+
 RESULTS = Path(__file__).parents[2] / "results"
 #: One record of each kind: with sets, without, of several classes, of a head; failed, and not ended.
-PATTERNS = ("*-ups-raps-*", "*-pl-*", "*-supervised-*", "digits-ablation/*", "*head/*", "*grid/*", "*sets/*")
+PATTERNS = (
+    *(("first", f"*-{method}-*") for method in ("ups-raps", "pl", "supervised")),
+    *((folder, "*") for folder in ("digits-ablation", "heads-cifar10", "digits-grid", "digits-sets")),
+)
 
 ODD_TEXTS = (
     *("", " ", "x" * 10_000, "\x1b[31mred\x07", "\x9b2J", "a\nb\r\tc", "\u202eabc\u2066", "\ud800", "\x00", "\x7f"),
@@ -25,9 +30,9 @@ ODD_VALUES = (None, True, False, [], {}, [[]], [None], {"x": 1}, {"": {}}, [1, "
 def bases():
     """Valid records to change, as values of JSON: some of each pattern, one that failed, one that has not ended."""
     found = []
-    for pattern in PATTERNS:
-        paths = sorted(RESULTS.rglob(pattern + ("" if pattern.endswith("*") else "*.json")))
-        found += [json.loads(path.read_text()) for path in paths[:: max(len(paths) // 2, 1)] if path.suffix == ".json"]
+    for folder, pattern in PATTERNS:
+        records = committed(folder, runs=pattern)
+        found += records[:: max(len(records) // 2, 1)]
     failed, running = copy.deepcopy(found[0]), copy.deepcopy(found[1])
     failed |= {"status": "failed", "error": {"message": "no luck", "where": "x.py:1"}, "run_id": "failed-run"}
     running |= {"status": "running", "rounds": running["rounds"][:1], "finished": None, "run_id": "running-run"}

@@ -11,10 +11,11 @@ from pathlib import Path
 import msgspec
 from measuring import Row, seconds
 
+from pseudobench.storage.packs import packs_of
 from pseudobench.storage.record_schema import decode
 
 RUNS, RECORDS = 40, 10_000
-_COMMITTED = Path(__file__).parents[2] / "results" / "digits"
+_COMMITTED = Path(__file__).parents[2] / "results" / "first"
 
 
 def rows(_data_dir: Path) -> Iterator[Row]:
@@ -24,7 +25,7 @@ def rows(_data_dir: Path) -> Iterator[Row]:
     yield Row(
         f"{RUNS} runs of one step in a process of their own against `--in-process`", f"{apart / here:.2f}", "", note
     )
-    contents = [path.read_bytes() for path in sorted(_COMMITTED.glob("*.json"))]
+    contents = [line for pack in packs_of(_COMMITTED) for line in pack.records.values()]
     many = [contents[index % len(contents)] for index in range(RECORDS)]
     plain = seconds(lambda: [msgspec.json.decode(content) for content in many])
     checked = seconds(lambda: [decode(content) for content in many])

@@ -41,6 +41,16 @@ def _at(share: int) -> Callable[[Record], float | None]:
     return read
 
 
+def _after(count: int) -> Callable[[Record], float | None]:
+    """Accuracy after ``count`` rounds of pseudo-labels; of the last round, where a run has fewer."""
+
+    def read(record: Record) -> float | None:
+        value: float | None = record["rounds"][: count + 1][-1]["test"].get("accuracy")
+        return value
+
+    return read
+
+
 def _surest_half(found: Predictions, labels: np.ndarray) -> float | None:
     """Accuracy on the half of the test samples that the network is surest of."""
     unknown = math.isnan(found.probability.sum())  # packed without probabilities
@@ -97,6 +107,10 @@ COLUMNS = (
     Column("worst-class", "test accuracy on the worst class, %", None, True, 100, score=_worst_class),
     Column("nll", "negative log-likelihood on the test set", _of("test", "nll"), False, digits=3),
     Column("ece", "expected calibration error on the test set, 15 bins, %", _of("test", "ece"), False, 100),
+    *(
+        Column(f"round-{count}", f"test accuracy after {count} rounds at most, %", _after(count), True, 100)
+        for count in (1, 3, 5)
+    ),
     Column("rounds", "trained networks, the first included", lambda record: len(record["rounds"]), digits=1),
     Column(
         "selected",

@@ -56,6 +56,7 @@ def render_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["visible"] = visible  # for texts that tags are put into before they are shown
     library = vl_convert.javascript_bundle()  # type: ignore[call-arg]
     page = environment.get_template("page.html").render(
         title="pseudobench report",

@@ -10,7 +10,7 @@ from pseudobench.errors import BenchError
 from pseudobench.registry.components import installed
 
 
-@click.command(epilog="\b\nExamples:\n  bench rescore\n  bench rescore results/digits results/cifar10-head")
+@click.command(epilog="\b\nExamples:\n  bench rescore\n  bench rescore results/digits results/heads-cifar10")
 @results_options
 @click.option("--data-dir", help="Folder of datasets. [data, or PSEUDOBENCH_DATA]")
 def command(results: tuple[str, ...], data_dir: str | None) -> int:

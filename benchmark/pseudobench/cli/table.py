@@ -35,7 +35,7 @@ Examples:
   bench table results/digits results/digits-sets --columns accuracy,coverage
   bench table results --pivot --where evaluated-on=test --format latex
   bench table --methods ups,ups-raps --labels 40 --where seed=0,1,2
-  bench table results/cifar10-head --published
+  bench table results/heads-cifar10 --published
   bench table --runs --columns accuracy,nll
 """
 _RUN_COLUMNS = ("rounds", "seconds")

@@ -30,7 +30,7 @@ def test_the_report_says_where_it_is_and_is_the_same_again(bench, runs):
     page = Page(Path("second.html"))
     assert "6 runs: 6 done" in page.text
     assert {record["environment"]["source"]["revision"] in page.text for record in digits_records("pl")} == {True}
-    assert "bench run --methods supervised,pl --seeds 2 --dataset digits --labels 40" in page.text
+    assert "bench run --methods supervised,pl,ups-raps --seeds 2 --dataset digits --labels 40" in page.text
 
 
 def test_the_summary_is_what_the_records_say(bench, runs):
@@ -65,7 +65,7 @@ def test_marks_and_comparisons_are_those_of_the_other_commands(bench, tmp_path):
                 found.add(best)
     assert found == {False, True}
     page = Page(Path("report.html"))
-    words = " ".join(caption.split()).partition("Bold: ")[2].partition(" Made by ")[0]
+    words = " ".join(caption.split()).partition("Bold: ")[2].partition(" and is not compared")[0]
     assert words in page.text.replace("\u00a0", " ")
     compared = bench("compare", "supervised").out.splitlines()[-3:]
     assert all(line.startswith("The accuracy of ") and line in page.text.replace("\u00a0", " ") for line in compared)

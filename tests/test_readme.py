@@ -57,7 +57,7 @@ def test_commands_are_understood(arguments, monkeypatch, registry):
 
 def test_the_sentence_shown_is_what_the_records_say(bench):
     (said,) = blocks("text", manual("READING.md"))
-    shown = bench("compare", "ups", "ups-raps", "--results", str(ROOT / "results" / "digits")).out
+    shown = bench("compare", "ups", "supervised", "--results", str(ROOT / "results" / "first")).out
     assert " ".join(said.split()) in shown
 
 

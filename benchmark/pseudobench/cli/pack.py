@@ -26,7 +26,7 @@ def command(results: tuple[str, ...]) -> None:
         found = [each for folder in results or (None,) for each in loose_runs(Store(results_folder(folder))).items()]
     if not found:
         console.say("nothing to pack: no finished run has a file of its own")
-    for folder, records in console.track(found, "packing"):
-        done = pack_runs(folder, records)
+    packed = [pack_runs(folder, records) for folder, records in console.track(found, "packing")]
+    for done in packed:
         runs = console.counted(done.runs, "run")
-        console.say(f"{folder}: {runs} packed, {show_size(done.before)} to {show_size(done.after)}")
+        console.say(f"{done.folder}: {runs} packed, {show_size(done.before)} to {show_size(done.after)}")

@@ -125,6 +125,19 @@ def test_other_names_in_the_same_order_fit(registry, trained, tmp_path):
     assert torch.equal(loaded.layer4[1].conv2.weight, trained.layer4[1].conv2.weight)
 
 
+@pytest.mark.parametrize("by_name", [True, False])
+def test_gray_images_are_colour_images_with_three_equal_channels(registry, trained, tmp_path, by_name):
+    """Weights for three channels were refused for images of one, Fashion-MNIST's among them."""
+    state = trained.state_dict()
+    names = list(state) if by_name else [f"body.{place}.{name.rpartition('.')[2]}" for place, name in enumerate(state)]
+    torch.save(dict(zip(names, state.values(), strict=True)), tmp_path / "net.pth")
+    gray = made(registry, "resnet18", channels=1, weights="x", weights_file=tmp_path / "net.pth")
+    images = noise()[:, :1]
+    with torch.no_grad():
+        wanted = trained.eval().forward_features(images.expand(-1, 3, -1, -1))
+        torch.testing.assert_close(gray.forward_features(images), wanted)
+
+
 def test_weights_of_another_backbone_are_refused(registry, trained, tmp_path):
     torch.save(trained.state_dict(), tmp_path / "net.pth")
     with pytest.raises(BenchError, match=r"net\.pth is not of this backbone"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import statistics
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,11 +77,16 @@ def network_spec(spec: RunSpec, samples: Samples, classes: int, weights_file: Pa
 
 
 def input_moments(spec: RunSpec, samples: Samples) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and deviation that inputs are normalized with: those of pretrained weights, else the training samples'."""
+    """Mean and deviation that inputs are normalized with: those of pretrained weights, else the training samples'.
+
+    A gray image has the means of those of three channels.
+    """
     config = timm.models.get_pretrained_cfg(spec.backbone) if spec.group(Network).weights else None
-    if config is None or samples.are_vectors or samples.shape[0] != len(config.mean):
+    if config is None or samples.are_vectors or samples.shape[0] not in (1, len(config.mean)):
         return samples.moments
-    return tuple(config.mean), tuple(config.std)
+    found: list[tuple[float, ...]] = [tuple(config.mean), tuple(config.std)]
+    mean, deviation = ((statistics.mean(each),) for each in found) if samples.shape[0] == 1 else found
+    return mean, deviation
 
 
 def check_backbone(registry: Registry, name: str) -> None:

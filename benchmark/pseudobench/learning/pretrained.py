@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any
 from pseudobench.errors import BenchError
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor, nn
 
 
 def load_weights(network: Any, path: Path) -> None:
-    """Load all weights except the classifier's, which stays new. They match by name, or else by order and shape."""
+    """Load all weights except the classifier's, which stays new. They match by name, or else by order and shape.
+
+    A gray image is taken for one with three equal channels: the first layer's weights are summed over them.
+    """
     classifier = classifier_names(network)
     own = {name: value for name, value in network.state_dict().items() if not name.startswith(classifier)}
     given = _read(path)
+    first = next(iter(own.values()), None)
+    if first is not None and first.ndim == 4 and first.shape[1] == 1:
+        given = {name: _gray(value, first.shape) for name, value in given.items()}
     if not own.keys() <= given.keys():
         given = _by_order(own, {name: value for name, value in given.items() if not name.startswith(classifier)}, path)
     for name, value in own.items():
@@ -24,6 +31,12 @@ def load_weights(network: Any, path: Path) -> None:
                 f"{path.name}: {name} has shape {list(given[name].shape)}, and this backbone's {list(value.shape)}"
             )
     network.load_state_dict({name: given[name] for name in own}, strict=False)
+
+
+def _gray(weight: Tensor, wanted: torch.Size) -> Tensor:
+    """A convolution of three channels, ``[C, 3, h, w]``, as one of their sum, ``[C, 1, h, w]``, if that is wanted."""
+    colour = weight.ndim == 4 and weight.shape[1] == 3 and weight[:, :1].shape == wanted
+    return weight.sum(1, keepdim=True) if colour else weight
 
 
 def classifier_names(network: nn.Module) -> tuple[str, ...]:

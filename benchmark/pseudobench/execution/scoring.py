@@ -54,13 +54,9 @@ class Rescorer:
                 f"{record['run_id']} has {len(found.correct)} predictions, its dataset {len(labels)} samples"
             )
         scores = score_columns(self._registry, found, labels)
-        if math.isnan(
-            found.probability.sum()
-        ):  # packed without them: columns that need probabilities keep their scores
-            scores = {
-                **record.get("scores", {}),
-                **{name: value for name, value in scores.items() if value is not None},
-            }
+        if math.isnan(found.probability.sum()):  # packed without: columns that need probabilities keep their scores
+            new = {name: value for name, value in scores.items() if value is not None}
+            scores = {**record.get("scores", {}), **new}
         return {**record, "scores": scores}
 
     def _labels_of(self, spec: RunSpec) -> np.ndarray:

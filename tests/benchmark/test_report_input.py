@@ -10,7 +10,11 @@ import pytest
 from report_pages import HOSTILE, Page, put
 
 from committed import digits_records
+from pseudobench.output.report.figures import FIGURES
+from pseudobench.output.report.files import TABLE
+from pseudobench.output.report.summary_figures import NAMES
 
+KNOWN = ", ".join(sorted((*NAMES, *FIGURES, TABLE)))
 QUOTED = """it's "a" & <b>b</b>"""
 
 
@@ -68,6 +72,7 @@ def test_a_tab_in_a_cell_is_shown_as_one(bench, tmp_path):
         (("report", "--methods", "upps"), "no run record has the method 'upps'; there are: "),
         (("figures", "-o", "file"), "-o file is a file; name a folder"),
         (("figures", "--format", "gif"), "there is no format 'gif'; known: pdf, png, svg"),
+        (("figures", "--figures", "all"), f"there is no figure 'all'; known: {KNOWN}\n"),
         (("figures", "--figures", "accurracy"), "there is no figure 'accurracy'; did you mean 'accuracy'?"),
         (("figures", "empty"), "there are no run records to report on; `bench run` makes some"),
     ],

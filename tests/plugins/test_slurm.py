@@ -105,7 +105,8 @@ def test_what_a_dead_job_had_begun_is_finished_by_the_next_command(cluster, tmp_
 
 
 def test_a_job_that_dies_while_it_is_waited_for_is_one_failed_run(cluster, tmp_path, registry):
-    asked = [*specs(registry, **{"recipe.epochs": 100_000})[:1], *specs(registry)[:1]]  # the first would take many minutes
+    endless = {"recipe.epochs": 100_000}  # many minutes
+    asked = [*specs(registry, **endless)[:1], *specs(registry)[:1]]
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(runner(tmp_path, on(cluster)).run, asked)
         until(lambda: Store(tmp_path).load(asked[0].run_id))

@@ -184,4 +184,4 @@ def suggest(name: str, known: Iterable[str], see: str = "") -> str:
 
 
 #: How alike two names are from 0 to 1 for one to be suggested for the other, and how many names an error lists.
-_NEAR, _LISTED = 0.65, 12
+_NEAR, _LISTED = 0.65, 16

@@ -1,4 +1,4 @@
-"""Text that others wrote (records, plugins, names of files), made safe to show."""
+"""Text to show: that of others (records, plugins, file names) made safe, names in lines, numbers with their noun."""
 
 from __future__ import annotations
 
@@ -67,3 +67,8 @@ def in_lines(name: str, width: int) -> str:
             lines.append("")
         lines[-1] += part
     return "\n".join(line.rstrip(" ") for line in lines)
+
+
+def counted(count: int, word: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{count} {word}{'s' * (count != 1)}"

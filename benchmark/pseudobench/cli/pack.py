@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pseudobench.base.paths import results_folder
+from pseudobench.base.text import counted
 from pseudobench.cli.showing import results_options
 
 
@@ -28,5 +29,5 @@ def command(results: tuple[str, ...]) -> None:
         console.say("nothing to pack: no finished run has a file of its own")
     packed = [pack_runs(folder, records) for folder, records in console.track(found, "packing")]
     for done in packed:
-        runs = console.counted(done.runs, "run")
+        runs = counted(done.runs, "run")
         console.say(f"{done.folder}: {runs} packed, {show_size(done.before)} to {show_size(done.after)}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pseudobench.base.text import counted
 from pseudobench.registry.scaffold import KINDS
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def check(module: str) -> int:
         [*key, state, "; also: ".join([note, *([", ".join(also)] if also else [])])]
         for key, (state, note, *also) in rows.items()
     ]
-    title = f"{module}: {console.counted(len(shown), 'check')}, {broken} broken"
+    title = f"{module}: {counted(len(shown), 'check')}, {broken} broken"
     console.show_table(["component", "check", "", "note"], shown, title=title)
     return int(bool(broken))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pseudobench.base.paths import data_folder, results_folder
+from pseudobench.base.text import counted
 from pseudobench.cli.showing import results_options
 from pseudobench.errors import BenchError
 from pseudobench.registry.components import installed
@@ -36,7 +37,7 @@ def command(results: tuple[str, ...], data_dir: str | None) -> int:
         except BenchError as error:
             reason = str(error).replace(str(record["run_id"]), "a run")
             problems[reason] = problems.get(reason, 0) + 1
-    console.say(f"{done} of {console.counted(len(found), 'run')} rescored: {', '.join(scored_columns(registry))}")
+    console.say(f"{done} of {counted(len(found), 'run')} rescored: {', '.join(scored_columns(registry))}")
     for reason, count in problems.items():
-        console.warn(f"{console.counted(count, 'run')} not rescored: {reason}")
+        console.warn(f"{counted(count, 'run')} not rescored: {reason}")
     return int(bool(found) and not done)

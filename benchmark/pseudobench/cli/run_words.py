@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pseudobench.base.text import counted
 from pseudobench.cli.cache import show_size, show_time
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def show_forecast(specs: Sequence[RunSpec], config: RunnerConfig) -> None:
     show_states(states(store, specs), config.results)
     left = cost.runs - cost.done
     verb = "is" if cost.done == 1 else "are"
-    console.tell(f"{left} of {console.counted(cost.runs, 'run')} would be executed; {cost.done} {verb} done.")
+    console.tell(f"{left} of {counted(cost.runs, 'run')} would be executed; {cost.done} {verb} done.")
     if not left:
         return
     console.tell(
@@ -40,7 +41,7 @@ def show_forecast(specs: Sequence[RunSpec], config: RunnerConfig) -> None:
         "(methods that begin with the same labels share the first)"
     )
     guess = f" (from finished runs like {cost.known} of them)" if cost.known < left else ""
-    at = console.counted(jobs, "run")
+    at = counted(jobs, "run")
     console.tell(
         f"time: not known, as no run like these is finished in {config.results}"
         if cost.seconds is None
@@ -78,7 +79,6 @@ def show_verdict(runs: Sequence[RunFacts], registry: Registry, results: Path, jo
 def _more_seeds(runs: Sequence[RunFacts], jobs: int) -> str:
     """How to get to a test: the seeds to ask for, and what they cost."""
     from pseudobench.maths.significance import SEEDS_NEEDED
-    from pseudobench.output.console import counted
 
     seeds = sorted({run.spec["seed"] for run in runs})
     more = next_seeds(seeds)

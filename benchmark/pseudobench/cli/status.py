@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from pseudobench.base.paths import results_folder
+from pseudobench.base.text import counted
 from pseudobench.cli.cache import show_time
 from pseudobench.execution.status import STATES, State, seconds_left
 
@@ -61,9 +62,7 @@ def show_states(runs: Sequence[State], folder: Path) -> None:
     header = ["dataset", "labels", "method", *shown]
     bad = [index for index, name in enumerate(header) if name in ("failed", "interrupted")]
     styles = {(number, index): "red" for number, row in enumerate(rows) for index in bad if row[index] != "–"}
-    console.show_table(
-        header, rows, title=f"{folder}: {console.counted(len(runs), 'run')}", numbers_from=3, styles=styles
-    )
+    console.show_table(header, rows, title=f"{folder}: {counted(len(runs), 'run')}", numbers_from=3, styles=styles)
 
 
 def summary(runs: Sequence[State]) -> str:

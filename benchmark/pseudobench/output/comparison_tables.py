@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pseudobench.base.text import counted
 from pseudobench.output.table_words import key_words, place_words
 from pseudobench.output.text_tables import Grid, Shown, number
 
@@ -32,7 +33,7 @@ def comparison_grid(comparisons: Sequence[Comparison]) -> Grid:
         caption[0] += f" against {comparisons[0].baseline.name}"
         caption[0] += f" ({numbers[0][_BASE].text})" if _BASE in shared else ""
     caption += place_words({key: value for key, value in places[0].items() if key not in varying and value})
-    caption += [f"{numbers[0][_SEEDS].text} seeds"] if _SEEDS in shared else []
+    caption += [counted(comparisons[0].pair.n, "seed")] if _SEEDS in shared else []
     return Grid(", ".join(caption), (*keys, *header), tuple(rows), len(keys), legend=_legend(comparisons))
 
 

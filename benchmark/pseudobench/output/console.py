@@ -196,8 +196,3 @@ def working_on(text: str) -> Iterator[Callable[[str, int, int | None], None]]:
 def track(items: Sequence[Item], text: str) -> Iterator[Item]:
     """Go through ``items`` with a bar; in a terminal only."""
     yield from rich_track(items, visible(text), console=err, transient=True, disable=not err.is_terminal)
-
-
-def counted(count: int, word: str) -> str:
-    """``1 run``, ``2 runs``."""
-    return f"{count} {word}{'s' * (count != 1)}"

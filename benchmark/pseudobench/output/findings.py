@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pseudobench.analysis.run_facts import Place, judged_by, pick_columns
 from pseudobench.analysis.verdicts import Verdict, families, judge
+from pseudobench.base.text import counted
 from pseudobench.maths.significance import SEEDS_NEEDED
 
 if TYPE_CHECKING:
@@ -69,10 +70,9 @@ def finding_sentences(found: Sequence[Finding]) -> list[str]:
 
 
 def _untested(name: str, finding: Finding) -> str:
-    seeds = "1 seed" if finding.seeds == 1 else f"{finding.seeds} seeds"
     return (
-        f"On {name} with {finding.place.labels} labels {seeds} can't separate these methods: a test needs "
-        f"{SEEDS_NEEDED}."
+        f"On {name} with {finding.place.labels} labels {counted(finding.seeds, 'seed')} can't separate these methods: "
+        f"a test needs {SEEDS_NEEDED}."
     )
 
 

@@ -10,11 +10,11 @@ from rich.live_render import LiveRender
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from pseudobench.base.text import visible
+from pseudobench.base.text import counted, visible
 from pseudobench.contracts.columns import headline
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.events import Progress as Shown
-from pseudobench.output.console import counted, err, note, plain
+from pseudobench.output.console import err, note, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,7 +57,7 @@ def _measured(round_: Mapping[str, Any]) -> str:
 
 
 def _outdated(count: int, names: Sequence[str]) -> str:
-    runs = "1 run is" if count == 1 else f"{count} runs are"
+    runs = f"{counted(count, 'run')} {'is' if count == 1 else 'are'}"
     return f"{runs} run again: changed since the finished record: {', '.join(map(_source, names))}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pseudobench.analysis.arm_settings import training_differences
+from pseudobench.base.text import counted
 from pseudobench.maths.significance import LEVEL, SEEDS_NEEDED
 from pseudobench.output.table_words import settings_words
 
@@ -32,7 +33,7 @@ def sentence(comparison: Comparison) -> str:
         return (
             f"{arm.name} and {base.name} have no seed {place} for which both have a {column.name}: nothing can be said."
         )
-    seeds = f"{pair.n} seed{'s' if pair.n > 1 else ''}"
+    seeds = counted(pair.n, "seed")
     over = f"{seeds} and the test samples" if pair.over_samples else seeds
     details = [f"{_interval(comparison)} over {over}" if pair.n > 1 else seeds]
     if pair.p is not None:

@@ -108,7 +108,7 @@ COLUMNS = (
     Column("nll", "negative log-likelihood on the test set", _of("test", "nll"), False, digits=3),
     Column("ece", "expected calibration error on the test set, 15 bins, %", _of("test", "ece"), False, 100),
     *(
-        Column(f"round-{count}", f"test accuracy after {count} rounds at most, %", _after(count), True, 100)
+        Column(f"round-{count}", f"test accuracy after round {count} at the latest, %", _after(count), True, 100)
         for count in (1, 3, 5)
     ),
     Column("rounds", "trained networks, the first included", lambda record: len(record["rounds"]), digits=1),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import vl_convert
 
-from pseudobench.base.text import visible
+from pseudobench.base.text import counted, visible
 from pseudobench.maths.significance import LEVEL
 from pseudobench.output.report.encodings import WIDTH, wrapped
 from pseudobench.output.report.figures import Figure, figures
@@ -194,8 +194,8 @@ def _hash(text: str) -> str:
 
 def _counts(records: Sequence[Record]) -> str:
     states = Counter(str(record["status"]) for record in records)
-    runs = "1 run" if len(records) == 1 else f"{len(records)} runs"
-    return f"{runs}: " + ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+    each = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+    return f"{counted(len(records), 'run')}: {each}"
 
 
 def _period(records: Sequence[Record]) -> str:

@@ -204,3 +204,11 @@ def test_what_all_comparisons_share_is_said_once(registry):
 def test_without_a_test_nothing_is_said_of_p_values(registry):
     grid = comparison_grid(compare(registry, ["ups"], records("ups", UPS[:3]), records("pl", PL[:3])))
     assert "Young" not in grid.legend
+
+
+def test_corrections_are_said_where_there_are_several_tests(registry):
+    one = comparison_grid(compare(registry, ["ups"], records("ups", UPS), records("pl", PL)))
+    assert one.legend.endswith(" p: sign-flip test over the pairs of seeds.")
+    groups = (records("ups", UPS), records("pl", PL), records("supervised", SUPERVISED))
+    three = comparison_grid(compare(registry, ["ups"], *groups))
+    assert three.legend.endswith("after Westfall and Young's correction over 3 pairs of arms.")

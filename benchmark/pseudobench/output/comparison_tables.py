@@ -62,10 +62,9 @@ def _legend(comparisons: Sequence[Comparison]) -> str:
         f"over the same seeds, with its 95 % interval over {over}."
     )
     if tests:
-        said += (
-            " p: sign-flip test over the pairs of seeds, after Westfall and Young's correction over "
-            f"{' and '.join(map(str, tests))} pairs of arms."
-        )
+        pairs = " and ".join(map(str, tests))
+        corrected = f", after Westfall and Young's correction over {pairs} pairs of arms" if tests != [1] else ""
+        said += f" p: sign-flip test over the pairs of seeds{corrected}."
     return said
 
 

@@ -42,6 +42,13 @@ def test_arms_of_a_method_are_named_by_the_one_setting_they_differ_in():
         assert made == expected
 
 
+def test_arms_that_differ_in_a_number_stand_in_its_order():
+    made = arms(*(records("pl", [0.5], settings={"recipe.steps": steps}) for steps in (125, 25, 62)))
+    assert [arm.name for arm in made] == ["pl steps=25", "pl steps=62", "pl steps=125"]
+    table = table_grid(summarize(made, pick_columns(REGISTRY, ["accuracy"])))
+    assert [row[0].text for row in table.rows] == ["pl steps=25", "pl steps=62", "pl steps=125"]
+
+
 def test_arms_that_differ_in_several_settings_are_named_by_what_is_not_usual():
     made = arms(
         records("ups-raps-held-out", [0.5]),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pseudobench.analysis.arm_names import named
 from pseudobench.analysis.arm_settings import TRAINING, grouped, telling_settings, varying
 from pseudobench.analysis.run_facts import POLICY, Place, RunFacts, method_ranks
+from pseudobench.base.text import in_order
 from pseudobench.contracts.parameters import Value
 from pseudobench.errors import BenchError
 
@@ -94,7 +95,7 @@ def arms_of(runs: Iterable[RunFacts], registry: Registry) -> list[Arm]:
         groups.setdefault((run.place, run.spec["method"], settings), []).append(run)
     ranks = method_ranks(registry)
     unnamed = [_arm(members, ranks.get(method, len(ranks))) for (_, method, _), members in groups.items()]
-    return sorted(named(_with_shown(unnamed)), key=lambda arm: (arm.place, arm.rank, arm.method, arm.name))
+    return sorted(named(_with_shown(unnamed)), key=lambda arm: (arm.place, arm.rank, arm.method, in_order(arm.name)))
 
 
 def _arm(runs: Sequence[RunFacts], rank: int) -> Arm:

@@ -1,4 +1,4 @@
-"""Text to show: that of others (records, plugins, file names) made safe, names in lines, numbers with their noun."""
+"""Text to show: that of others (records, plugins, file names) made safe, in lines, in order, numbers with nouns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)", re.ASCII)
 
 
 def visible(text: str, *, keep: str = "") -> str:
@@ -72,3 +73,8 @@ def in_lines(name: str, width: int) -> str:
 def counted(count: int, word: str) -> str:
     """``1 run``, ``2 runs``."""
     return f"{count} {word}{'s' * (count != 1)}"
+
+
+def in_order(name: str) -> tuple[str | float, ...]:
+    """A key that sorts names as people do, numbers by their value: ``steps=25`` before ``steps=125``."""
+    return tuple(float(part) if place % 2 else part for place, part in enumerate(_NUMBER.split(name)))

@@ -49,6 +49,13 @@ def test_arms_that_differ_in_a_number_stand_in_its_order():
     assert [row[0].text for row in table.rows] == ["pl steps=25", "pl steps=62", "pl steps=125"]
 
 
+def test_a_setting_that_records_leave_out_at_its_default_has_that_value():
+    """Those that were added later: otherwise the ids of earlier runs would change."""
+    made = arms(records("pl", [0.5]), records("pl", [0.5], settings={"recipe.batches": "half"}))
+    assert "batches" not in records("pl", [0.5])[0]["spec"]["settings"]["recipe"]
+    assert [arm.name for arm in made] == ["pl batches=half", "pl batches=mixed"]
+
+
 def test_arms_that_differ_in_several_settings_are_named_by_what_is_not_usual():
     made = arms(
         records("ups-raps-held-out", [0.5]),

@@ -6,12 +6,13 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pseudobench.contracts.parameters import Value, suggest
+from pseudobench.contracts.parameters import Value, parameters, suggest
 from pseudobench.contracts.run_spec import flat
+from pseudobench.contracts.settings import GROUPS
 from pseudobench.errors import BenchError, BenchWarning, one_line
 from pseudobench.storage.predictions import load_correct
 
@@ -130,7 +131,15 @@ def settings_of(spec: Mapping[str, Any]) -> dict[str, Value]:
     Hashes of the plugins' code are among them: runs of two versions of a rule are never averaged.
     """
     code = {f"code.{name}": digest for name, digest in (spec.get("sources") or {}).items()}
-    return {**flat(spec["settings"]), **spec["stages"], "trains_on": spec["trains_on"], **code}
+    held = {group: {**values, **_unsaid(group), **values} for group, values in spec["settings"].items()}
+    return {**flat(held), **spec["stages"], "trains_on": spec["trains_on"], **code}
+
+
+@cache
+def _unsaid(group: str) -> dict[str, Value]:
+    """The harness's own settings that records leave out at their default: those that were added later."""
+    declared = GROUPS.get(group)
+    return {each.name: each.default for each in parameters(declared) if each.added} if declared else {}
 
 
 def policy(settings: Mapping[str, Value]) -> str | None:

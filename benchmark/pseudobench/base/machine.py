@@ -26,12 +26,22 @@ def free_memory() -> int:
 
 
 def processor() -> str:
-    """The processor's model name, where Linux tells it."""
+    """The kind of processor, where Linux tells it: results agree to the last bit on one kind only."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return processor_in(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
     except OSError:
         return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def processor_in(cpuinfo: str) -> str:
+    """The kind of processor that Linux describes: its model name, with the numbers of its family and model.
+
+    Virtual machines call processors of several generations by one name, such as ``AMD EPYC``.
+    """
+    first, _, _ = cpuinfo.partition("\n\n")  # the others are like it
+    told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+    numbers = [f"{word} {told[key]}" for word, key in (("family", "cpu family"), ("model", "model")) if key in told]
+    return " ".join([told.get("model name", ""), f"({', '.join(numbers)})" if numbers else ""]).strip()
 
 
 def version_of(name: str) -> str | None:

@@ -125,6 +125,16 @@ def test_the_end_of_a_run_says_what_was_found(capsys, registry, tmp_path):
     assert "no method is found better than `supervised`" in said
 
 
+def test_no_method_is_to_be_taken_where_none_is_shown_to_differ(capsys, registry, tmp_path):
+    first = [0.80, 0.81, 0.79, 0.80, 0.82, 0.80, 0.81]
+    second = [0.81, 0.79, 0.81, 0.81, 0.79, 0.82, 0.81]
+    said = verdict(capsys, registry, tmp_path, records("pl", first), records("ups", second))
+    assert "On digits with 40 labels `pl` can't be told from `ups`, which has the best mean." in said
+    more = [records(method, values, labels=100) for method, values in (("pl", first), ("ups", [0.9] * 7))]
+    said = verdict(capsys, registry, tmp_path, records("pl", first), records("ups", second), *more)
+    assert "On digits take `ups`; at 40 labels `pl` can't be told from `ups`, which has the best mean." in said
+
+
 def test_too_few_seeds_are_said_with_the_cure_and_its_cost(capsys, registry, tmp_path):
     groups = [records(method, [0.8, 0.81, 0.8]) for method in ("supervised", "pl")]
     for group in groups:

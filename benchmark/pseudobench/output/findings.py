@@ -79,7 +79,8 @@ def _untested(name: str, finding: Finding) -> str:
 def _sentence(name: str, tested: Sequence[Finding]) -> str:
     """What to take on a dataset over its label counts."""
     useless = [each for each in tested if each.floor in each.verdict.best_tier]
-    useful = [each for each in tested if each not in useless]
+    level = [each for each in tested if not each.floor and len(each.verdict.best_tier) == len(each.verdict.arms)]
+    useful = [each for each in tested if each not in useless and each not in level]
     parts = []
     votes = {arm.name: 0 for each in useful for arm in each.verdict.arms}
     for each in useful:
@@ -97,6 +98,10 @@ def _sentence(name: str, tested: Sequence[Finding]) -> str:
         if each not in fine:
             best = [f"`{arm.name}`" for arm in each.verdict.best_tier]
             parts.append(f"at {each.place.labels} labels take {_listed(best, 'or')}")
+    for each in level:
+        leader, *others = [f"`{arm.name}`" for arm in each.verdict.best_tier]
+        at = f"at {each.place.labels} labels " if len(tested) > 1 else ""
+        parts.append(f"{at}{_listed(others)} can't be told from {leader}, which has the best mean")
     for each in useless:
         floor = f"`{each.floor.name}`" if each.floor else "another"
         at = f"with {each.place.labels} labels " if len(tested) > 1 else ""

@@ -163,6 +163,14 @@ def test_no_dropout_is_an_error_not_zero_uncertainty(registry):
         list(NetworkPool(network, images(), NORMALIZE).samples(3, 0))
 
 
+def test_a_network_that_training_has_silenced_is_not_taken_for_one_without_dropout(network):
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            parameter.fill_(0 if "weight" in name else -1)
+    with pytest.raises(RunError, match="same output for all samples.*smaller recipe.lr"):
+        list(NetworkPool(network, images(), NORMALIZE).samples(3, 0))
+
+
 def test_initial_weights_follow_the_seed_and_leave_the_global_stream_alone(registry):
     torch.manual_seed(5)
     expected = torch.rand(1)

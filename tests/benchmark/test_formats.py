@@ -60,6 +60,16 @@ def test_markdown_has_no_markup_of_strangers(text):
     assert html.unescape(page.strip().removeprefix("<p>").removesuffix("</p>")) == visible(text)
 
 
+@pytest.mark.parametrize("place", range(80, 101))
+def test_a_markdown_caption_is_one_paragraph_in_short_lines(place):
+    """Wherever a word stands that would begin a list or a heading as the first of its line."""
+    text = f"{'word ' * (place // 5 - 1)}{'w' * (place % 5)} 17), (family 26) # 3. + and so on, {'word ' * 30}".strip()
+    caption = to_markdown(Grid(text, ("method",), ((Shown("ups"),),), keys=1)).partition("\n\n")[0]
+    assert max(map(len, caption.splitlines())) <= 100
+    page = MarkdownIt("commonmark").render(caption)
+    assert html.unescape(page).replace("\n", " ").strip() == f"<p>{text}</p>"
+
+
 def test_spreadsheets_find_no_formula_and_numbers_stay_numbers():
     cells = ["=1+1", "+cmd", "-x", "@sum", "\t=1", "\r=1", "-1.5", "+2", "x=1", "ups-raps", "\x1b[31m"]
     frame = pd.DataFrame({"method": cells, "=value": [-float(place) for place in range(len(cells))]})

@@ -44,9 +44,12 @@ def to_markdown(grid: Grid) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Text in lines that people can read and compare, unless one of them would begin like a heading or a list."""
-    wrapped = textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
-    return text if re.search(r"^([#=+-]|\d+[.)])", wrapped, re.MULTILINE) else wrapped
+    """Text in the longest lines up to 100 of which none begins like a heading or a list; one line if there are none."""
+    for width in range(100, 60, -1):
+        wrapped = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+        if not re.search(r"^([#=+-]|\d+[.)])", wrapped, re.MULTILINE):
+            return wrapped
+    return text
 
 
 _LATEX = {

@@ -167,7 +167,7 @@ def test_a_network_that_training_has_silenced_is_not_taken_for_one_without_dropo
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             parameter.fill_(0 if "weight" in name else -1)
-    with pytest.raises(RunError, match="same output for all samples.*smaller recipe.lr"):
+    with pytest.raises(RunError, match=r"same output for all samples.*smaller recipe\.lr"):
         list(NetworkPool(network, images(), NORMALIZE).samples(3, 0))
 
 

@@ -49,8 +49,8 @@ PRESETS = {
 
 #: What every preset means for vectors: they are not augmented, and one thread is enough for networks this small.
 #: Half the rate of images: at 0.1 networks without batch norm diverged under pseudo-labels on three of eight tables
-#: (satimage, optdigits, texture), on none at 0.05. With --validation 0.03, 0.05 and 0.1 can't be told apart on the other
-#: tables but letter, where 0.1 is some 1.5 points better.
+#: (satimage, optdigits, texture), on none at 0.05. With --validation 0.03, 0.05 and 0.1 can't be told apart on the
+#: other tables but letter, where 0.1 is some 1.5 points better.
 VECTOR: dict[str, Value] = {"recipe.augment": "none", "recipe.threads": 1, "recipe.lr": 0.05}
 
 #: Preset to the settings that replace its own if only a head is trained (--tune head): as good on validation images as

@@ -167,7 +167,9 @@ class NetworkPool:
         if not draws(network, network, few):
             outputs = network(few)
             if len(few) > 1 and torch.equal(outputs, outputs[:1].expand_as(outputs)):
-                raise RunError("the network has the same output for all samples after training; try a smaller recipe.lr")
+                raise RunError(
+                    "the network has the same output for all samples after training; try a smaller recipe.lr"
+                )
             raise RunError("the network has no active dropout, so passes with dropout would show no uncertainty at all")
         for before, after in (
             (getattr(network, first, None), getattr(network, second, None)) for first, second in CUTS

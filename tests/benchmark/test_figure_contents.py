@@ -116,6 +116,10 @@ def test_critical_differences_over_five_datasets(bench):
     ranks = {name: float(text.partition("best: ")[2].partition(";")[0]) for name, text in found.items()}
     assert ranks == pytest.approx({"pl": 1.6, "ups": 1.4, "supervised": 3.0})
     assert "not told apart" in words(drawn)
+    bench("figures", "--figures", "ranks", "--methods", "pl,supervised")
+    found = {text.partition("row: ")[2]: text for text in marks(drawn, "average rank, 1 the best: ")}
+    ranks = {name: float(text.partition("best: ")[2].partition(";")[0]) for name, text in found.items()}
+    assert ranks == pytest.approx({"pl": 1.0, "supervised": 2.0})
 
 
 def with_map(round_, dataset):

@@ -39,6 +39,8 @@ def test_methods_run_by_the_same_names(runner, registry, calibration):
         json.dumps(record, allow_nan=False)
         last = record["rounds"][-1]
         assert 0.2 < last["test"]["map"] <= 1
+        after_first = registry.get("columns", "round-1")
+        assert after_first.value(record) == record["rounds"][:2][-1]["test"]["map"]
         if "raps" in record["spec"]["method"]:
             assert 0 <= last["selection"]["coverage"] <= 1
             assert len(last["selection"]["test_class_coverage"]) == 10

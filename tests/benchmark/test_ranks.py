@@ -77,7 +77,7 @@ def test_the_command_ranks_over_five_datasets(bench):
         ["| ups", "**2.00**"],
         ["| supervised", "3.00"],
     ]
-    assert "Left out, as they are not in every dataset: curriculum." in out
+    assert "Left out, as some dataset lacks them or some of their seeds: curriculum." in out
     assert "1.48" in out  # 2.343 sqrt(3 * 4 / (6 * 5))
     for format_ in ("terminal", "latex", "html", "csv", "json"):
         outcome = bench("table", "--ranks", "--format", format_)
@@ -106,3 +106,14 @@ def test_mistakes_are_one_line(bench, datasets, arguments, message):
 def test_a_dataset_counts_once(bench):
     save(Path("runs"), *runs(FIVE), records("pl", [0.5, 0.6], labels=40))
     assert "digits is there with several label counts" in bench("table", "--ranks").err
+
+
+def test_a_mean_over_fewer_seeds_is_no_rival(bench):
+    """A method that has only begun on one dataset is not ranked by the seeds that it happens to have."""
+    begun = [
+        records("ups-raps", [0.9, 0.9], dataset=name, labels=400 if name == "cifar100" else 100) for name in FIVE[1:]
+    ]
+    save(Path("runs"), *runs(FIVE), *begun, records("ups-raps", [0.9], dataset=FIVE[0], labels=100))
+    out = bench("table", "--ranks", "--format", "markdown").out
+    assert "Left out, as some dataset lacks them or some of their seeds: ups-raps, curriculum." in " ".join(out.split())
+    assert "| pl | **1.00**" in out

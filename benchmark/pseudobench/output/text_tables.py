@@ -161,7 +161,8 @@ def ranking_grid(ranking: Ranking, best: str = "Bold") -> Grid:
         rank = Shown(f"{ranks.average[index]:.2f}", "best" if near else "")
         means = (Shown(number(values[index], ranking.column)) for values in ranking.means)
         rows.append((Shown(ranking.names[index]), rank, *means))
-    left = f" Left out, as they are not in every dataset: {', '.join(ranking.left_out)}." if ranking.left_out else ""
+    names = ", ".join(ranking.left_out)
+    left = f" Left out, as some dataset lacks them or some of their seeds: {names}." if names else ""
     said = f" {best}: the best, and within the critical difference of it." if marked else ""
     caption = (
         f"{ranking.column.name}, average ranks over {ranks.datasets} datasets, 1 the best. Friedman's test: chi2 = "

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pseudobench.contracts.columns import Column, Record, last_round
+from pseudobench.contracts.columns import Column, Record, headline, last_round
 from pseudobench.contracts.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -42,11 +42,10 @@ def _at(share: int) -> Callable[[Record], float | None]:
 
 
 def _after(count: int) -> Callable[[Record], float | None]:
-    """Accuracy after ``count`` rounds of pseudo-labels; of the last round, where a run has fewer."""
+    """The main measure after ``count`` rounds of pseudo-labels; the last one's, where fewer."""
 
     def read(record: Record) -> float | None:
-        value: float | None = record["rounds"][: count + 1][-1]["test"].get("accuracy")
-        return value
+        return headline(record["rounds"][: count + 1][-1])[1]
 
     return read
 
@@ -108,7 +107,7 @@ COLUMNS = (
     Column("nll", "negative log-likelihood on the test set", _of("test", "nll"), False, digits=3),
     Column("ece", "expected calibration error on the test set, 15 bins, %", _of("test", "ece"), False, 100),
     *(
-        Column(f"round-{count}", f"test accuracy after round {count} at the latest, %", _after(count), True, 100)
+        Column(f"round-{count}", f"test accuracy or mAP after round {count} at the latest, %", _after(count), True, 100)
         for count in (1, 3, 5)
     ),
     Column("rounds", "trained networks, the first included", lambda record: len(record["rounds"]), digits=1),

@@ -91,7 +91,7 @@ def summarize_sections(sections: Sequence[Section], registry: Registry) -> Summa
         curves=table[~table["ceiling"].astype(bool)],
         bounds=table[table["ceiling"].astype(bool)],
         wins=_wins(found, names),
-        ranking=_ranking(arms, found, registry),
+        ranking=_ranking([arm for arm in arms if arm.name in names], found, registry),
         measures=tuple(dict.fromkeys(each.verdict.column.name for each in found)),
     )
 

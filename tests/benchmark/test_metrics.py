@@ -55,8 +55,8 @@ def test_labels_that_differ_from_the_most_probable_class_are_a_share_of_the_pool
     assert column.read({"rounds": [{"selection": selection}]}) == shown
 
 
-def test_accuracy_after_a_number_of_rounds_is_the_last_one_where_a_run_has_fewer():
+def test_the_measure_after_a_number_of_rounds_is_the_last_one_where_a_run_has_fewer():
     rounds = [{"test": {"accuracy": value}} for value in (0.1, 0.2, 0.3, 0.4)]
     columns = {each.name: each for each in COLUMNS}
     assert [columns[f"round-{count}"].read({"rounds": rounds}) for count in (1, 3, 5)] == [0.2, 0.4, 0.4]
-    assert columns["round-3"].read({"rounds": [{"test": {"map": 0.5}}]}) is None
+    assert columns["round-3"].read({"rounds": [{"test": {"map": 0.5}}]}) == 0.5

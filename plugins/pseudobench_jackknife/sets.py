@@ -36,23 +36,32 @@ class JackknifeSets:
 
     def predict(self, pools: Sequence[Pool], context: Context) -> PredictionSets:
         """Sets of N samples by their features, which are the same in all ``pools``."""
-        parts = [_batch(self.heads, part, self.predictor.alpha) for part in torch.split(pools[0].features(), BATCH)]
+        own = self.heads.own.sort().values
+        rank = conformal_rank(len(own), self.predictor.alpha)
+        parts = [_batch(self.heads, part, own, rank) for part in torch.split(pools[0].features(), BATCH)]
         mask, outputs = (torch.cat(each) for each in zip(*parts, strict=True))
         least = outputs.amin(1, keepdim=True)
         probs = (outputs - least + 1e-6) / (outputs - least + 1e-6).sum(1, keepdim=True)  # the same order, summing to 1
         return PredictionSets(mask, probs, math.nan)
 
 
-def _batch(heads: RidgeHeads, features: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+def _batch(heads: RidgeHeads, features: Tensor, own: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     """Sets ``bool [B, C]`` of samples with ``features [B, F]``, and the outputs ``[B, C]`` of the head with all points.
 
-    A class is inside unless `conformal_rank` of the points, or more, fit the head without them better than the sample
-    would as one of that class: larger outputs for their own class.
+    A class is inside unless ``rank`` of the points, or more, fit the head without them better than the sample would as
+    one of that class: larger outputs for their own class, in ``own [n]`` from the smallest to the largest. No head is
+    further from the one with all points than its reach; that decides most classes without asking the n heads.
     """
-    weights, own = heads.weights(features), heads.own
-    classes = range(heads.targets.shape[1])
-    better = torch.stack([(heads.without(weights, each) < own).sum(1) for each in classes], 1)
-    return better < conformal_rank(len(own), alpha), weights @ heads.targets
+    weights = heads.weights(features)
+    outputs = heads.outputs(weights)
+    reach = heads.reach(weights) * (1 + 1e-4) + 1e-6  # more than rounding can make of it
+    fewest, most = (len(own) - torch.searchsorted(own, outputs + by, right=True) for by in (reach, -reach))
+    mask = most < rank
+    open_ = (~mask & (fewest < rank)).nonzero()
+    for rows, classes in (part.T for part in torch.split(open_, BATCH)):
+        others = heads.without(weights[rows], outputs[rows, classes], classes)
+        mask[rows, classes] = (others < heads.own).sum(1) < rank
+    return mask, outputs
 
 
 def calibrate(predictor: Jackknife, folds: Sequence[Fold[Pool]], context: Context) -> JackknifeSets:

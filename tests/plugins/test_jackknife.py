@@ -78,6 +78,19 @@ def test_errors_are_those_of_heads_fitted_again():
         np.testing.assert_allclose(heads.errors[i].numpy(), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("n", [1, 5, 40, 400])
+@pytest.mark.parametrize("alpha", [0.02, 0.1, 0.5])
+def test_sets_that_the_reach_decides_are_those_of_all_heads(n, alpha):
+    mask, features, labels = sets(n, seed=n, alpha=alpha, count=300)
+    heads = fit_heads(features[:n], labels[:n], CLASSES, 3.0 * 6)
+    weights = heads.weights(features[n:])
+    for c in range(CLASSES):
+        outputs = heads.outputs(weights)[:, c, None] - weights * heads.errors[:, c]
+        assert (outputs - heads.outputs(weights)[:, c, None]).abs().amax() <= heads.reach(weights)[:, c].amax() + 1e-12
+        better = (outputs < heads.own).sum(1)
+        assert (mask[:, c] == (better < conformal_rank(n, alpha))).all()
+
+
 @pytest.mark.parametrize(("alpha", "n"), [(0.1, 40), (0.2, 25)])
 def test_coverage_is_near_nominal_and_never_below_its_bound(alpha, n):
     draws = 300

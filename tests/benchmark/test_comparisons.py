@@ -13,7 +13,7 @@ from scipy import stats
 
 import pseudobench
 from pseudobench import BenchError
-from pseudobench.output.comparison_tables import comparison_grid
+from pseudobench.output.comparison_tables import comparison_grid, comparison_matrix
 from pseudobench.output.sentences import sentence, sentences
 from pseudobench.output.summary_frames import comparison_frame
 
@@ -212,3 +212,37 @@ def test_corrections_are_said_where_there_are_several_tests(registry):
     groups = (records("ups", UPS), records("pl", PL), records("supervised", SUPERVISED))
     three = comparison_grid(compare(registry, ["ups"], *groups))
     assert three.legend.endswith("after Westfall and Young's correction over 3 pairs of arms.")
+
+
+def test_verdicts_at_a_glance_are_those_of_the_rows(registry):
+    """A column for each dataset and label count, in which a cell has the sign and the difference of its row."""
+    groups = [
+        records(name, values, labels=labels)
+        for labels, better in ((40, 0.0), (100, 0.01))
+        for name, values in (("ups", UPS), ("pl", [each + better for each in PL]), ("supervised", SUPERVISED))
+    ]
+    found = compare(registry, ["ups"], *groups, records("csa", UPS, labels=100))
+    rows = {(row[1].text, row[0].text): f"{row[2].text} {row[3].text}" for row in comparison_grid(found).rows}
+    matrix = comparison_matrix(found)
+    assert matrix.header == ("method", "digits 40", "digits 100")
+    for name, *cells in matrix.rows:
+        assert [cell.text for cell in cells] == [rows.get((name.text, count), "no runs") for count in ("40", "100")]
+    assert {name.text for name, *_ in matrix.rows} == {"pl", "supervised", "csa"}
+
+
+def test_several_networks_share_a_column_only_if_dataset_and_labels_tell_them_apart(registry):
+    one = [records(name, values, backbone="digits_cnn") for name, values in (("ups", UPS), ("pl", PL))]
+    other = [
+        records(name, values, backbone="linear", dataset="wine", labels=60) for name, values in (("ups", UPS), ("pl", PL))
+    ]
+    matrix = comparison_matrix(compare(registry, ["ups"], *one, *other))
+    assert matrix.header == ("method", "digits 40", "wine 60")
+    assert "backbone digits_cnn of digits and backbone linear of wine" in matrix.caption
+    same = [records(name, values, backbone="cifar_cnn") for name, values in (("ups", UPS), ("pl", PL))]
+    assert len(set(comparison_matrix(compare(registry, ["ups"], *one, *same)).header)) == 3
+
+
+def test_the_matrix_is_no_table_of_data(bench):
+    outcome = bench("compare", "ups", "--pivot", "--format", "csv")
+    assert outcome.code == 2
+    assert "--pivot is a table to look at" in outcome.err

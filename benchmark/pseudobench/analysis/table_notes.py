@@ -16,6 +16,7 @@ class Notes:
     """What a reader must know of a table's marks and runs."""
 
     marked: bool  # some column has a best tier
+    pairs: tuple[int, ...]  # numbers of pairs that were tested together
     untested: tuple[int, ...]  # numbers of seeds that were too few for a test
     several: bool  # rows of several places, each with its own best
     ceilings: tuple[str, ...]
@@ -41,6 +42,7 @@ def notes_on(arms: Sequence[Arm], verdicts: Sequence[Verdict], groups: Mapping[s
     runs = [run for arm in arms for run in arm.runs]
     return Notes(
         marked=any(verdict.best is not None for verdict in judged),
+        pairs=tuple(sorted({verdict.tests for verdict in judged if verdict.tested})),
         untested=tuple(sorted({verdict.most_seeds for verdict in judged if not verdict.tested})),
         several=len({arm.place for arm in arms}) > 1,
         ceilings=_unique(arm.name for arm in arms if arm.ceiling),

@@ -197,7 +197,7 @@ def _groups(arms: Sequence[Arm], shared: Mapping[str, Value]) -> dict[Place, tup
     places = families(arms)
     held = [shared_settings(members) for members in places.values()]
     own = [{key: value for key, value in each.items() if key not in shared} for each in held]
-    return dict(zip(places, zip(_place_names(list(places)), own, strict=True), strict=True))
+    return dict(zip(places, zip(place_names(list(places)), own, strict=True), strict=True))
 
 
 def _shared_place(arms: Sequence[Arm], keys: Sequence[str]) -> dict[str, str | int]:
@@ -205,7 +205,7 @@ def _shared_place(arms: Sequence[Arm], keys: Sequence[str]) -> dict[str, str | i
     return {key: value for key, value in arms[0].place._asdict().items() if key not in keys and value != ""}
 
 
-def _place_names(places: Sequence[Place]) -> list[str]:
+def place_names(places: Sequence[Place]) -> list[str]:
     """A name for each place: its dataset and label count, and what else varies."""
     further = [key for key in Place._fields if key not in ("dataset", "labels")]
     further = [key for key in further if len({getattr(place, key) for place in places}) > 1]

@@ -43,6 +43,11 @@ class Verdict:
         return bool(self._tested)
 
     @property
+    def tests(self) -> int:
+        """How many pairs were tested together."""
+        return max((pair.tests for pair in self.pairs.values()), default=0)
+
+    @property
     def most_seeds(self) -> int:
         """How many seeds the pair with the most of them has."""
         return max((pair.n for pair in self.pairs.values()), default=0)

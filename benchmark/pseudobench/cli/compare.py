@@ -15,6 +15,7 @@ Examples:
   bench compare ups ups-raps
   bench compare supervised --results results/digits
   bench compare ups pl --where evaluated-on=test --metric ece
+  bench compare supervised --pivot --results results/heads-cifar10
   bench compare ups-raps:calibration=held-out ups-raps:calibration=cross
 """
 #: Comparisons that are also said in words; of more, the table is the shorter reading.
@@ -38,6 +39,9 @@ _SENTENCES = 3
     show_default=True,
     help="Pairs that p-values are corrected over: all, or those with the first method.",
 )
+@click.option(
+    "--pivot", "pivoted", is_flag=True, help="Verdicts at a glance: a column for each dataset and label count."
+)
 @filter_options
 @format_option("terminal", "markdown", "latex", "html", "csv", "json")
 def command(
@@ -45,6 +49,7 @@ def command(
     results: tuple[str, ...],
     metric: str | None,
     family: Literal["all", "baseline"],
+    pivoted: bool,
     dataset: str | None,
     labels: str | None,
     where: tuple[str, ...],
@@ -63,11 +68,14 @@ def command(
     """
     from pseudobench.analysis.comparisons import compare_records
     from pseudobench.analysis.run_facts import pick_columns
+    from pseudobench.errors import BenchError
     from pseudobench.output import console, formats
-    from pseudobench.output.comparison_tables import comparison_grid
+    from pseudobench.output.comparison_tables import comparison_grid, comparison_matrix
     from pseudobench.output.sentences import sentences
     from pseudobench.output.summary_frames import comparison_frame
 
+    if pivoted and format_ in ("csv", "json"):
+        raise BenchError(f"--pivot is a table to look at; --format {format_} has a row for each comparison without it")
     _, registry = installed()
     if metric is not None:
         pick_columns(registry, [metric])  # a misspelt name is refused before anything is read
@@ -76,8 +84,8 @@ def command(
     if format_ in ("csv", "json"):
         show_frame(comparison_frame(found, scaled=True), format_)
     else:
-        show_grids([comparison_grid(found)], format_)
-    if format_ in ("terminal", "markdown") and len(found) <= _SENTENCES:
+        show_grids([(comparison_matrix if pivoted else comparison_grid)(found)], format_)
+    if format_ in ("terminal", "markdown") and len(found) <= _SENTENCES and not pivoted:
         console.say()
         for line in sentences(found):
             if format_ == "markdown":

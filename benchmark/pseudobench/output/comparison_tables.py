@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pseudobench.base.text import counted
+from pseudobench.analysis.tables import place_names
+from pseudobench.base.text import counted, in_order
 from pseudobench.output.table_words import key_words, place_words
 from pseudobench.output.text_tables import Grid, Shown, number
 
 if TYPE_CHECKING:
     from pseudobench.analysis.comparisons import Comparison
+    from pseudobench.analysis.run_facts import Place
 
 _BASE, _SEEDS = "baseline's", "seeds"
 
@@ -37,6 +40,43 @@ def comparison_grid(comparisons: Sequence[Comparison]) -> Grid:
     return Grid(", ".join(caption), (*keys, *header), tuple(rows), len(keys), legend=_legend(comparisons))
 
 
+def comparison_matrix(comparisons: Sequence[Comparison]) -> Grid:
+    """A row for each method and a column for each dataset and label count: the verdict, and the difference."""
+    places = list(dict.fromkeys(each.arm.place for each in comparisons))
+    column, bases = comparisons[0].column, list(dict.fromkeys(each.baseline.name for each in comparisons))
+    found: dict[tuple[str, str], dict[Place, Shown]] = {}
+    for each in sorted(comparisons, key=lambda each: (each.arm.rank, each.arm.method, in_order(each.arm.name))):
+        sign, difference = verdict_sign(each), number(each.pair.mean, column)
+        found.setdefault((each.baseline.name, each.arm.name), {})[each.arm.place] = replace(
+            sign, main=f"{sign.main} {difference}"
+        )
+    several = len(bases) > 1
+    rows = tuple(
+        (*map(Shown, names[not several :]), *(cells.get(place, Shown("no runs")) for place in places))
+        for names, cells in found.items()
+    )
+    headings, words = _headings(places)
+    caption = [column.name if several else f"{column.name} against {bases[0]}", *words]
+    keys = (*(["baseline"] if several else []), "method")
+    legend = _legend(comparisons, interval=False)
+    return Grid(", ".join(caption), (*keys, *headings), rows, len(keys), legend=legend)
+
+
+def _headings(places: Sequence[Place]) -> tuple[list[str], list[str]]:
+    """A heading for each place, by dataset and label count if these tell all apart; and words for the caption."""
+    further = [key for key in places[0]._fields if key not in ("dataset", "labels")]
+    values = {key: list(dict.fromkeys(getattr(place, key) for place in places)) for key in further}
+    told = len({(place.dataset, place.labels) for place in places}) == len(places)
+    words = place_words({key: held[0] for key, held in values.items() if len(held) == 1 and held[0]})
+    if not told:
+        return place_names(places), words
+    for key, held in values.items():
+        of = {value: dict.fromkeys(place.dataset for place in places if getattr(place, key) == value) for value in held}
+        if len(held) > 1:
+            words.append(" and ".join(f"{key_words(key)} {value} of {', '.join(names)}" for value, names in of.items()))
+    return [f"{place.dataset} {place.labels}" for place in places], words
+
+
 def _numbers(comparison: Comparison) -> dict[str, Shown]:
     """The cells of a comparison by their headings."""
     pair, column = comparison.pair, comparison.column
@@ -53,18 +93,20 @@ def _numbers(comparison: Comparison) -> dict[str, Shown]:
     }
 
 
-def _legend(comparisons: Sequence[Comparison]) -> str:
+def _legend(comparisons: Sequence[Comparison], *, interval: bool = True) -> str:
     """How to read the signs, differences and p-values that there are."""
     over = "seeds and test samples" if all(each.pair.over_samples for each in comparisons) else "seeds"
     tests = sorted({each.pair.tests for each in comparisons if each.pair.tests})
     said = (
         "▲ better, ▼ worse, = no difference that these seeds can show, – not tested. Difference: method minus baseline "
-        f"over the same seeds, with its 95 % interval over {over}."
+        "over the same seeds"
     )
+    said += f", with its own 95 % interval over {over}." if interval else "."
     if tests:
-        pairs = " and ".join(map(str, tests))
+        pairs = " and ".join(filter(None, (", ".join(map(str, tests[:-1])), str(tests[-1]))))
         corrected = f", after Westfall and Young's correction over {pairs} pairs of arms" if tests != [1] else ""
-        said += f" p: sign-flip test over the pairs of seeds{corrected}."
+        said += f" {'p' if interval else 'Verdicts'}: sign-flip test over the pairs of seeds{corrected}"
+        said += "." if interval else f", and the 95 % interval over {over}."
     return said
 
 

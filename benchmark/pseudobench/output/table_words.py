@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pseudobench.analysis.run_facts import POLICY, plain
@@ -61,8 +61,8 @@ def _of_marks(notes: Notes, best: str) -> list[str]:
     if notes.marked:
         among = " among rows that differ in method and settings alone" if notes.several else ""
         said.append(
-            f"{best}: the best mean of its column{among}, and every mean that is not found different from it (all "
-            "pairs of rows tested together, paired by seed: sign flips with Westfall and Young's correction at "
+            f"{best}: the best mean of its column{among}, and every mean that is not found different from it (paired by "
+            f"seed: sign flips with Westfall and Young's correction over {_pairs_words(notes.pairs)} at "
             f"{100 * LEVEL:g} %, and the 95 % interval of the difference)"
         )
     if notes.marked and notes.hidden:
@@ -81,6 +81,13 @@ def _of_marks(notes: Notes, best: str) -> list[str]:
     return said
 
 
+def _pairs_words(counts: Sequence[int]) -> str:
+    """The size of the families: all pairs of rows of a column, or of those that a filter has left."""
+    if len(counts) == 1:
+        return "the one pair" if counts[0] == 1 else f"all {counts[0]} pairs of rows"
+    return f"all pairs of rows, {counts[0]} to {counts[-1]} of them"
+
+
 def _of_runs(notes: Notes) -> list[str]:
     said = []
     if notes.calibrated:
@@ -92,10 +99,11 @@ def _of_runs(notes: Notes) -> list[str]:
             "A step has equally many labels for all; beside them as many pseudo-labels, at twice the compute "
             f"of labels alone: {names}"
         )
-    if notes.usual:
-        alike: dict[str, list[str]] = {}
-        for method, settings in notes.usual.items():
-            alike.setdefault(_usual_words(settings), []).append(method)
+    alike: dict[str, list[str]] = {}
+    for method, settings in notes.usual.items():
+        if words := _usual_words(settings):
+            alike.setdefault(words, []).append(method)
+    if alike:
         usual = "; ".join(f"{', '.join(methods)} {words}" for words, methods in alike.items())
         said.append(f"Where a name says nothing else: {usual}")
     if notes.untold:
@@ -109,7 +117,5 @@ def _of_runs(notes: Notes) -> list[str]:
 
 
 def _usual_words(settings: Mapping[str, tuple[Value, ...]]) -> str:
-    return ", ".join(
-        f"{'calibration' if key == POLICY else key}={' or '.join(map(plain, values))}"
-        for key, values in settings.items()
-    )
+    """Settings in a line, without the policy of calibration, which is said of every arm that has one."""
+    return ", ".join(f"{key}={' or '.join(map(plain, held))}" for key, held in settings.items() if key != POLICY)

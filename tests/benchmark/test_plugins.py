@@ -217,6 +217,11 @@ def test_a_composition_is_the_method_of_the_same_parts(registry):
     assert registry.method("mc-dropout+ups").stages == registry.method("ups").stages
 
 
+@pytest.mark.parametrize("text", ["mc-dropout + hard + ups", "mc-dropout +hard+ups", " mc-dropout+hard+ups "])
+def test_spaces_in_a_composition_change_nothing(registry, text):
+    assert registry.method(text) == registry.method("mc-dropout+hard+ups")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -119,7 +119,8 @@ class Registry:
 
     def _compose(self, text: str) -> Method:
         stages: dict[str, str] = {}
-        for name in map(str.strip, text.split("+")):
+        said = [name.strip() for name in text.split("+")]
+        for name in said:
             stage = self._stage_of(name)
             if stage in stages:
                 raise BenchError(f"method {text!r} names two for its {stage}: {stages[stage]!r} and {name!r}")
@@ -135,7 +136,7 @@ class Registry:
         for stage in ("estimator", "labeler"):
             if stage not in stages:
                 stages[stage] = self._default(text, stage)
-        named = [stages[stage] for stage in STAGE_KINDS if stages.get(stage) in text.split("+")]
+        named = [stages[stage] for stage in STAGE_KINDS if stages.get(stage) in said]
         return Method(name="+".join(named), description="composed on the command line", **stages)  # type: ignore[arg-type]
 
     def _stage_of(self, name: str) -> str:

@@ -99,6 +99,20 @@ def test_a_run_that_a_process_is_at_is_running(half_done, tmp_path):
     assert [run.state for run in states(store, asked)] == ["interrupted", "missing"]
 
 
+def test_a_run_in_a_folder_below_is_in_the_same_state_as_in_its_own(half_done, tmp_path):
+    """Processes and jobs leave their marks beside the record, whichever folder is asked about."""
+    running, queued = [
+        resolve(installed()[1], method="pl", dataset="digits", seed=seed, preset="smoke") for seed in (0, 1)
+    ]
+    path = next((tmp_path / "runs").glob(f"{running.run_id}.json"))
+    path.with_name(f"{queued.run_id}.json").write_text(path.read_text().replace(running.run_id, queued.run_id))
+    JobNotes(tmp_path / "runs").put(queued.run_id, "12_1")
+    with Store(tmp_path / "runs").claim(running.run_id, wait=False):
+        for folder in ("runs", "."):
+            found = {run.run_id: run.state for run in states(Store(tmp_path / folder), None)}
+            assert (found[running.run_id], found[queued.run_id]) == ("running", "queued"), folder
+
+
 def test_a_run_that_a_job_has_is_queued_until_it_has_ended(half_done, tmp_path):
     store, registry, notes = Store(tmp_path / "runs"), installed()[1], JobNotes(tmp_path / "runs")
     asked = [resolve(registry, method="pl", dataset="digits", seed=seed, preset="smoke") for seed in (0, 1)]

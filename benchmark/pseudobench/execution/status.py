@@ -6,15 +6,16 @@ import statistics
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pseudobench.errors import BenchError, BenchWarning
 from pseudobench.storage.job_notes import JobNotes
 from pseudobench.storage.plans import Plans
+from pseudobench.storage.records import Store
 
 if TYPE_CHECKING:
     from pseudobench.contracts.run_spec import RunSpec
-    from pseudobench.storage.records import Store
 
 STATES = ("done", "running", "queued", "failed", "interrupted", "missing")
 
@@ -39,7 +40,7 @@ def states(store: Store, specs: Sequence[RunSpec] | None) -> list[State]:
     else:
         found = [(spec.run_id, vars(spec), _load(store, spec.run_id)) for spec in specs]
     return [
-        State(run_id, (spec["dataset"], spec["labels"], spec["method"]), _state(store, run_id, record), record)
+        State(run_id, (spec["dataset"], spec["labels"], spec["method"]), _state(store.folder, run_id, record), record)
         for run_id, spec, record in found
     ]
 
@@ -53,12 +54,13 @@ def _load(store: Store, run_id: str) -> Mapping[str, Any] | None:
         return None
 
 
-def _state(store: Store, run_id: str, record: Mapping[str, Any] | None) -> str:
+def _state(folder: Path, run_id: str, record: Mapping[str, Any] | None) -> str:
     if record is not None and record["status"] not in ("running", "interrupted"):
         return str(record["status"])
-    if store.is_claimed(run_id):
+    folder = getattr(record, "folder", folder)  # a record may lie below, with its claims and notes beside it
+    if Store(folder).is_claimed(run_id):
         return "running"
-    if JobNotes(store.folder).has(run_id):
+    if JobNotes(folder).has(run_id):
         return "queued"
     return "missing" if record is None else "interrupted"
 

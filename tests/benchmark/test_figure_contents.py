@@ -79,6 +79,20 @@ def test_a_curve_is_of_one_number_with_everything_else_alike(registry):
     assert all("steps" not in name for name in curves)
 
 
+def test_a_curve_is_of_one_network(registry):
+    """Runs of two backbones are in one section, and their points in curves of their own."""
+    made = [
+        record("pl", 0, 0.7 + steps / 1000 + gain, backbone=backbone, settings={"recipe.steps": steps})
+        for steps in (10, 20, 40)
+        for backbone, gain in (("small", 0), ("resnet18", 0.1))
+    ]
+    (section,) = sections(made, registry, COLUMNS)
+    curves = {
+        name: rows["mean"].tolist() for name, rows in setting_points(section.rivals, "accuracy").groupby("series")
+    }
+    assert sorted(curves.values()) == [pytest.approx([71, 72, 74]), pytest.approx([81, 82, 84])]
+
+
 def test_a_curve_is_named_by_what_its_points_share(registry):
     """A level is called α in the names of rows."""
     made = [record("ups-raps", 0, 0.7 + alpha, settings={"raps.alpha": alpha}) for alpha in (0.05, 0.1, 0.2)]

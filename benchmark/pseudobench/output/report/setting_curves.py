@@ -56,7 +56,7 @@ def _of_method(members: Sequence[Series]) -> Iterator[Curve]:
         for each in members:
             value = each.arm.settings.get(key)
             if isinstance(value, int | float) and not isinstance(value, bool):
-                rest = repr([(other, each.arm.settings.get(other)) for other in sorted(keys - {key})])
+                rest = repr([each.arm.place, *(each.arm.settings.get(other) for other in sorted(keys - {key}))])
                 groups.setdefault(rest, []).append((value, each))
         for points in groups.values():
             if len(points) >= _LEAST:

@@ -146,6 +146,15 @@ def test_too_few_seeds_are_said_with_the_cure_and_its_cost(capsys, registry, tmp
     assert "compare" not in said
 
 
+def test_enough_seeds_of_which_some_failed_are_not_asked_for_again(capsys, registry, tmp_path):
+    """The pair has five seeds, though one of the methods has all six."""
+    failed = [0.8, 0.81, 0.8, 0.79, 0.8, None]
+    said = verdict(capsys, registry, tmp_path, records("supervised", [0.8] * 6), records("pl", failed))
+    assert "5 seeds can't separate these methods: a test needs 6." in said
+    assert "--seeds" not in said
+    assert "next: bench show digits-pl-s5" in said
+
+
 def test_smoke_says_that_its_numbers_mean_nothing(bench):
     done = bench("run", "--preset", "smoke", "--seeds", "6", "--methods", "supervised,pl", "--quiet", "--in-process")
     assert "Its numbers mean nothing." in done.out

@@ -53,6 +53,7 @@ def show_forecast(specs: Sequence[RunSpec], config: RunnerConfig) -> None:
 def show_verdict(runs: Sequence[RunFacts], registry: Registry, results: Path, jobs: int) -> None:
     """Print what was found, in words, and what to do next."""
     from pseudobench.analysis.arms import arms_of
+    from pseudobench.maths.significance import SEEDS_NEEDED
     from pseudobench.output import console
     from pseudobench.output.findings import finding_sentences, findings
 
@@ -63,8 +64,9 @@ def show_verdict(runs: Sequence[RunFacts], registry: Registry, results: Path, jo
         found = []
     for line in finding_sentences(found):
         console.tell(line, "bold")
-    if any(not each.verdict.tested for each in found):
-        console.tell(_more_seeds(runs, jobs))
+    seeds = sorted({run.spec["seed"] for run in runs})
+    if len(seeds) < SEEDS_NEEDED and any(not each.verdict.tested for each in found):
+        console.tell(_more_seeds(runs, seeds, jobs))
     folder = "" if str(results) == "runs" else f" {shlex.quote(str(results))}"
     console.say(f"records: {results}")
     for run in [run for run in runs if run.status == "failed"][:1]:
@@ -76,11 +78,10 @@ def show_verdict(runs: Sequence[RunFacts], registry: Registry, results: Path, jo
         console.say(f"next: bench report{folder}")
 
 
-def _more_seeds(runs: Sequence[RunFacts], jobs: int) -> str:
+def _more_seeds(runs: Sequence[RunFacts], seeds: Sequence[int], jobs: int) -> str:
     """How to get to a test: the seeds to ask for, and what they cost."""
     from pseudobench.maths.significance import SEEDS_NEEDED
 
-    seeds = sorted({run.spec["seed"] for run in runs})
     more = next_seeds(seeds)
     each = len(runs) / len(seeds)
     took = [run.seconds for run in runs if run.done]
@@ -91,12 +92,8 @@ def _more_seeds(runs: Sequence[RunFacts], jobs: int) -> str:
 
 def next_seeds(seeds: Sequence[int]) -> str:
     """What to say to --seeds for enough of them, those that there are included."""
+    from pseudobench.experiments.repeat_commands import seeds_text
     from pseudobench.maths.significance import SEEDS_NEEDED
 
-    start = seeds[0]
-    whole = list(seeds)
-    while len(whole) < SEEDS_NEEDED:
-        whole.append(max(whole) + 1)
-    if whole == list(range(start, start + len(whole))):
-        return str(len(whole)) if start == 0 else f"{start}-{whole[-1]}"
-    return ",".join(map(str, whole))
+    last = max(seeds)
+    return seeds_text([*seeds, *range(last + 1, last + 1 + SEEDS_NEEDED - len(seeds))])

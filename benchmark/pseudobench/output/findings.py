@@ -30,11 +30,6 @@ class Finding:
         """The arm that learns from labels alone, if there is one."""
         return next((arm for arm in self.verdict.arms if "selector" not in arm.settings and not arm.ceiling), None)
 
-    @property
-    def seeds(self) -> int:
-        """How many seeds the arm with the most of them has."""
-        return max((len(arm.values[self.verdict.column.name]) for arm in self.verdict.arms), default=0)
-
 
 def findings(arms: Sequence[Arm], registry: Registry) -> list[Finding]:
     """The verdict of each place with two arms or more."""
@@ -70,10 +65,9 @@ def finding_sentences(found: Sequence[Finding]) -> list[str]:
 
 
 def _untested(name: str, finding: Finding) -> str:
-    return (
-        f"On {name} with {finding.place.labels} labels {counted(finding.seeds, 'seed')} can't separate these methods: "
-        f"a test needs {SEEDS_NEEDED}."
-    )
+    seeds = counted(finding.verdict.most_seeds, "seed")
+    labels = finding.place.labels
+    return f"On {name} with {labels} labels {seeds} can't separate these methods: a test needs {SEEDS_NEEDED}."
 
 
 def _sentence(name: str, tested: Sequence[Finding]) -> str:

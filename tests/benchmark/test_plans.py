@@ -10,6 +10,7 @@ from made_up import records, save
 from pseudobench.cli.run_words import next_seeds, show_verdict
 from pseudobench.execution.forecast import forecast, most_networks
 from pseudobench.experiments.experiment import Experiment
+from pseudobench.experiments.parsing import experiment_from
 from pseudobench.experiments.resolving import resolve
 from pseudobench.storage.cache import Cache
 from pseudobench.storage.plans import Plans
@@ -84,6 +85,24 @@ def test_networks_are_never_more_than_that(bench, registry, tmp_path):
     assert "time: about" in said
     assert "disk: about" in said
     assert "0 of 4 runs would be executed" in bench(*arguments, "--dry-run").out
+
+
+@pytest.mark.parametrize(
+    "arms",
+    [
+        [{"methods": ["supervised", "noisy-student"]}],  # stronger augmentation from the first network on
+        [{"methods": ["supervised", "fixmatch"], "dataset": "cifar10"}],  # another loss
+        [{"set": {"recipe.lr": rate}, "methods": ["supervised"]} for rate in (0.01, 0.02)],
+        [{"backbone": name, "methods": ["supervised"]} for name in ("small", "resnet18")],
+        [{"validation": chosen, "methods": ["supervised"]} for chosen in (False, True)],
+        [{"methods": ["ups-raps-held-out"], "set": {"calibration.fraction": share}} for share in (0.2, 0.4)],
+    ],
+)
+def test_networks_are_shared_by_runs_that_begin_alike(registry, tmp_path, arms):
+    asked = experiment_from({"seeds": "0,", "arms": arms}).specs(registry)
+    assert len(asked) == 2
+    cost = forecast(asked, Store(tmp_path), Cache(tmp_path / "none"), force=False, jobs=1)
+    assert cost.shared == 0
 
 
 def test_time_is_that_of_like_runs_and_shared_by_jobs(tmp_path, registry):

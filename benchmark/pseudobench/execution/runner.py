@@ -13,7 +13,7 @@ from pseudobench.contracts.events import Listener
 from pseudobench.contracts.executing import Batch, RunnerConfig
 from pseudobench.contracts.protocols import Executor
 from pseudobench.contracts.run_spec import RunSpec
-from pseudobench.contracts.settings import Recipe
+from pseudobench.contracts.settings import Calibration, Data, Network, Recipe
 from pseudobench.execution.datasets import DatasetLoader
 from pseudobench.execution.environment import pick_device, restored, set_up
 from pseudobench.execution.outdated import outdated
@@ -146,9 +146,13 @@ class Runner:
         return record
 
 
-def begins_with(spec: RunSpec) -> tuple[Any, ...]:
-    """What decides a run's first network, as far as methods decide it."""
-    return spec.dataset, spec.labels, spec.seed, spec.trains_on, spec.policy == "held-out"
+def begins_with(spec: RunSpec) -> str:
+    """What decides a run's first network: runs of which this is the same train it once."""
+    objective = spec.stages.get("objective", "")
+    held_out = spec.group(Calibration).fraction if spec.policy == "held-out" else None
+    settings = [spec.settings.get(group) for group in (Data.name, Recipe.name, Network.name, objective)]
+    place = (spec.dataset, spec.labels, spec.evaluates_on, spec.seed, spec.trains_on, spec.backbones[0])
+    return repr((*place, held_out, objective, settings))
 
 
 def in_waves(specs: Sequence[RunSpec]) -> list[RunSpec]:
@@ -156,7 +160,7 @@ def in_waves(specs: Sequence[RunSpec]) -> list[RunSpec]:
 
     Side by side, all but one of a group would wait until its network is trained.
     """
-    seen: Counter[tuple[Any, ...]] = Counter()
+    seen: Counter[str] = Counter()
     waves = []
     for spec in specs:
         group = begins_with(spec)

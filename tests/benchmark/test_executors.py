@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from harness import make_runner
-from pseudobench import param
+from pseudobench import PluginError, param
 from pseudobench.cli import run as run_module
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.kinds import kind_named
@@ -93,6 +93,15 @@ def test_a_run_that_never_comes_back_is_a_failed_one(tmp_path, registry):
     assert lost["error"]["message"] == "the building burnt down"
     assert Store(tmp_path).load(lost["run_id"]) == lost
     assert sorted(listener.heard) == ["done", "epoch", "epoch", "failed", "started"]
+
+
+def test_an_executor_that_says_nothing_of_a_run_is_named(tmp_path, registry):
+    class Forgetful(Elsewhere):
+        def execute(self, batch):
+            return list(super().execute(batch))[:1]
+
+    with pytest.raises(PluginError, match=r"executor 'elsewhere' .*1 run, such as digits-.*-supervised-s0"):
+        runner(tmp_path, Listener(), Forgetful()).run(specs(registry))
 
 
 def test_an_executor_with_a_hyphen_takes_options(monkeypatch, bench, registry):

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pseudobench.base.text import counted
 from pseudobench.contracts.datasets import Dataset
 from pseudobench.contracts.events import Listener
 from pseudobench.contracts.executing import Batch, RunnerConfig
 from pseudobench.contracts.protocols import Executor
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.contracts.settings import Calibration, Data, Network, Recipe
+from pseudobench.errors import PluginError
 from pseudobench.execution.datasets import DatasetLoader
 from pseudobench.execution.environment import pick_device, restored, set_up
 from pseudobench.execution.outdated import outdated
@@ -132,6 +134,11 @@ class Runner:
                 record = self._failed(spec, datasets[spec.run_id], device, reason or "it left no record")
             records[spec.run_id] = record
             self.listener.run_finished(spec, record)
+        if forgotten := [spec.run_id for spec in specs if spec.run_id not in records]:
+            raise PluginError(
+                f"executor {executor.name!r} does not say how runs have ended: "
+                f"{counted(len(forgotten), 'run')}, such as {forgotten[0]}"
+            )
         return records
 
     def _failed(self, spec: RunSpec, data: Dataset, device: torch.device, reason: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pseudobench.contracts.predictions import Predictions
 from pseudobench.rounds.recorder import Recorder
 from pseudobench.storage.predictions import load_correct, load_predictions, save_predictions
 from pseudobench.storage.records import Store
+from pseudobench_vision import Digits
 
 
 @given(
@@ -110,6 +111,17 @@ def test_rescoring_gives_an_old_run_a_new_column(finished, bench, registry):
     assert (outcome.code, "2 of 2 runs rescored: accuracy-50, worst-class" in outcome.out) == (0, True)
     assert json.loads(path.read_text())["scores"] == scores
     assert len(load_digits().target) > 0
+
+
+def test_a_dataset_that_is_gone_is_a_reason_why_runs_are_not_rescored(finished, bench, monkeypatch):
+    def load(self, data_dir):
+        raise KeyError("pixels")
+
+    monkeypatch.setattr(Digits, "load", load)
+    outcome = bench("rescore")
+    assert outcome.code == 1
+    assert "2 runs not rescored: dataset 'digits' of plugin 'vision'" in outcome.err
+    assert "can't be loaded: KeyError: 'pixels'" in outcome.err
 
 
 def test_old_runs_without_predictions_say_so(finished, bench):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pseudobench.contracts.predictions import Predictions
 from pseudobench.contracts.run_spec import RunSpec
 from pseudobench.errors import BenchError, BenchWarning, one_line
+from pseudobench.execution.datasets import read_dataset
 from pseudobench.experiments.splits import evaluated
 from pseudobench.registry.components import Registry
 from pseudobench.storage.predictions import load_predictions
@@ -63,8 +64,8 @@ class Rescorer:
         """The true labels of the samples that a run was measured on."""
         key = spec.dataset, spec.evaluates_on
         if key not in self._labels:
-            data = evaluated(spec, self._registry.dataset(spec.dataset).load(self._data_dir))
-            self._labels[key] = data.test_labels.numpy()
+            data = read_dataset(self._registry, spec.dataset, self._data_dir)
+            self._labels[key] = evaluated(spec, data).test_labels.numpy()
         return self._labels[key]
 
 

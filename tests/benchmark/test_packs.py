@@ -93,6 +93,36 @@ def test_a_file_counts_before_the_pack_until_it_is_packed_itself(tmp_path):
     assert load_correct(tmp_path, again["predictions"]).tolist() == [False, True]
 
 
+def test_a_run_that_was_begun_again_while_others_are_packed_stays_as_it_is(tmp_path):
+    """Packing thousands of runs takes minutes, and `bench run --force` may replace one of them meanwhile."""
+    put(tmp_path, "x", [0, 0])
+    put(tmp_path, "y", [1, 1])
+    ((folder, found),) = loose_runs(Store(tmp_path)).items()
+    running = {**found[0], "status": "running", "rounds": [], "seconds": 0.0}
+    Store(tmp_path).save(running)
+    assert pack_runs(folder, found).runs == 1
+    assert Store(tmp_path).load("x") == running
+    assert sorted(path.name for path in tmp_path.glob("*.*")) == ["x.json", "x.predictions.npz"]
+
+
+def test_of_two_packs_with_a_run_the_first_counts_also_after_packing_again(tmp_path):
+    runs = tmp_path / "runs"
+    (runs / "packs").mkdir(parents=True)
+    for name, seconds in (("a", 1.0), ("b", 2.0)):
+        (tmp_path / name).mkdir()
+        put(tmp_path / name, "x", [0, 1], seconds=seconds)
+        put(tmp_path / name, name)
+        pack(tmp_path / name)
+        (held,) = packs_of(tmp_path / name)
+        held.path.rename(runs / "packs" / f"{name}.pack")
+    assert Store(runs).load("x")["seconds"] == 1.0
+    for name in ("a", "b"):  # so that both packs are taken into the new one
+        put(runs, name)
+    pack(runs)
+    assert len(packs_of(runs)) == 1
+    assert Store(runs).load("x")["seconds"] == 1.0
+
+
 def test_runs_that_come_later_get_a_pack_of_their_own(tmp_path):
     for name in ("x", "y", "z"):
         put(tmp_path, name, [0, 1])

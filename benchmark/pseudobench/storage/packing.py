@@ -47,11 +47,13 @@ def loose_runs(store: Store) -> dict[Path, list[Mapping[str, Any]]]:
 def pack_runs(folder: Path, records: Iterable[Mapping[str, Any]]) -> Packed:
     """Move ``records``, files in ``folder``, into a new pack; the files go when the pack was read back and is right.
 
-    An older pack that holds one of the runs is taken into the new one, in which the file's record counts.
+    An older pack that holds one of the runs is taken into the new one, in which the file's record counts. The file of a
+    run that has been begun again since its record was read stays, and counts.
     """
     loose = sorted(records, key=lambda record: str(record["run_id"]))
     names = {str(record["run_id"]) for record in loose}
     older = [pack for pack in packs_of(folder) if names & pack.records.keys()]
+    older.reverse()  # of two packs with one run the first counts
     lines = {run_id: line for pack in older for run_id, line in pack.records.items()}
     lines |= {record["run_id"]: json.dumps(record, separators=(",", ":")).encode() for record in loose}
     answers = {run_id: found for pack in older for run_id, found in _answers(pack)}
@@ -65,12 +67,13 @@ def pack_runs(folder: Path, records: Iterable[Mapping[str, Any]]) -> Packed:
     path = folder / FOLDER / f"runs-{hashlib.sha256(content).hexdigest()[:10]}{SUFFIX}"
     write_output(path, content)
     _check(folder, path, lines, answers)
-    gone = [file for name in names for file in (folder / f"{name}.predictions.npz", folder / f"{name}.json")]
+    done = [run_id for record in loose if Store(folder).load(run_id := str(record["run_id"])) == record]
+    gone = [file for name in done for file in (folder / f"{name}.predictions.npz", folder / f"{name}.json")]
     gone = [*(pack.path for pack in older if pack.path != path), *(file for file in gone if file.exists())]
     before = sum(file.stat().st_size for file in gone)
     for file in gone:
         file.unlink()
-    return Packed(folder, len(loose), before, len(content))
+    return Packed(folder, len(done), before, len(content))
 
 
 def _answers(pack: Pack) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_up import record, save
 
 import pseudobench
 
@@ -42,6 +43,18 @@ def test_run_table_show_and_again(bench):
     ambiguous = bench("show", "digits")
     assert ambiguous.code == 2
     assert "4 runs fit 'digits'" in ambiguous.err
+
+
+def test_show_says_where_a_run_failed_if_it_is_known(bench, tmp_path):
+    made = record("pl", 0, None)
+    for error, line in (
+        ({"message": "no luck", "where": "fit"}, "  no luck (fit)"),
+        ({"message": "ended by SIGKILL", "where": ""}, "  ended by SIGKILL"),
+        ({"message": "no luck"}, "  no luck"),
+    ):
+        save(tmp_path / "runs", [{**made, "error": error}])
+        shown = bench("show", "pl")
+        assert (shown.code, shown.out.splitlines()[1]) == (0, line)
 
 
 def test_table_numbers_are_the_means_of_the_records(bench):

@@ -27,7 +27,8 @@ def command(run: str, results: str | None, as_json: bool) -> None:
         return
     console.say(f"{record['run_id']}: {record['status']}, {record['seconds']:.1f} s")
     if record["error"]:
-        console.say(f"  {record['error']['message']} ({record['error']['where']})")
+        where = record["error"].get("where")
+        console.say(f"  {record['error']['message']}" + (f" ({where})" if where else ""))
     for line in describe(record):
         console.say(f"  {line}")
     header = [

@@ -65,6 +65,7 @@ def test_a_tab_in_a_cell_is_shown_as_one(bench, tmp_path):
     ("arguments", "message"),
     [
         (("report", "-o", "runs"), "-o runs is a folder; name the file, such as runs/report.html"),
+        (("report", "--site", "site"), "can't write site/index.html: it is a folder"),
         (("report", "-o", "file/report.html"), "can't write file/report.html: "),
         (("report", "empty"), "there are no run records to report on; `bench run` makes some"),
         (("report", "nowhere"), "there is no results folder nowhere; `bench run` makes one"),
@@ -80,6 +81,7 @@ def test_a_tab_in_a_cell_is_shown_as_one(bench, tmp_path):
 def test_a_mistake_is_one_line_and_nothing_is_written(bench, runs, tmp_path, arguments, message):
     (tmp_path / "file").write_text("not a folder")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "site" / "index.html").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
     outcome = bench(*arguments)
     assert (outcome.code, outcome.out) == (2, "")

@@ -60,8 +60,8 @@ def command(
     if output and site:
         raise BenchError("--site writes a folder, -o a file; name one of them")
     path = to_path(site) / "index.html" if site else to_path(output or "report.html")
-    if path.is_dir():
-        raise BenchError(f"-o {output} is a folder; name the file, such as {path / 'report.html'}")
+    if path.is_dir() and not site:
+        raise BenchError(f"-o {path} is a folder; name the file, such as {path / 'report.html'}")
     if site and path.parent.exists() and not path.parent.is_dir():
         raise BenchError(f"--site {site} is a file; name a folder")
     check_output(path)

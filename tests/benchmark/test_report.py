@@ -13,11 +13,15 @@ import altair
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import around, records
 from report_pages import HOSTILE, ROOT, TABLE, Page, put, summary
 
 from committed import digits_records
 from pseudobench.output.report.figures import FIGURES
 from pseudobench.output.report.packing import packed_records
+from pseudobench.output.report.sections import sections
+from pseudobench.output.report.summary import summarize_sections
+from pseudobench.registry.builtin_columns import COLUMNS
 
 DRAWN = len(FIGURES) - 3  # of accuracy or of mAP; no number is changed in these runs
 
@@ -44,6 +48,17 @@ def test_the_summary_is_what_the_records_say(bench, runs):
     assert rows[2]["accuracy"] == f"{sum(accuracy) / 2:.2f} ± {half:.2f}"
     assert rows[2]["coverage"].startswith(f"{50 * sum(each['selection']['coverage'] for each in last):.1f} ±")
     assert rows[1]["coverage"] == "–"
+
+
+def test_a_mean_over_too_few_seeds_is_untested_in_the_matrix_too(registry):
+    """Among methods that were tested, one with three seeds is neither the best nor shown to be worse."""
+    groups = [records("supervised", around(0.6, 6)), records("pl", around(0.8, 6)), records("ups", around(0.7, 3))]
+    found = summarize_sections(sections([each for group in groups for each in group], registry, COLUMNS), registry)
+    assert {name: cell.best for (name, _), cell in found.cells.items()} == {
+        "supervised": False,
+        "pl": True,
+        "ups": None,
+    }
 
 
 def test_marks_and_comparisons_are_those_of_the_other_commands(bench, tmp_path):

@@ -172,11 +172,12 @@ def _cells(
             verdict = judge(members, column) if column.higher_is_better is not None else None
             verdicts += [verdict] if verdict else []
             for arm in members:
-                cells[arm.run_ids][column.name] = _cell(arm, column, verdict)
+                cells[arm.run_ids][column.name] = cell_of(arm, column, verdict)
     return cells, verdicts
 
 
-def _cell(arm: Arm, column: Column, verdict: Verdict | None) -> Cell:
+def cell_of(arm: Arm, column: Column, verdict: Verdict | None) -> Cell:
+    """An arm's cell in a column, given the column's verdict on the arms of its place."""
     value = mean_of(list(arm.values[column.name].values()))
     if verdict is None or verdict.best is None or arm.ceiling:
         return Cell(value, arm.done, arm.missing)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pseudobench.analysis.run_facts import RunFacts
     from pseudobench.analysis.tables import Cell, Row, Table
     from pseudobench.contracts.columns import Column
+    from pseudobench.maths.significance import Mean
 
 Mark = Literal["", "best", "better", "worse", "failed"]
 
@@ -132,13 +133,18 @@ def _cell(cell: Cell | None, column: Column, usual: int | None) -> Shown:
     remarks = [f"n={cell.value.n}"] if cell.value.n and cell.value.n != expected else []
     if usual is not None and cell.missing:
         remarks.append(f"{cell.missing} not done")
-    half = "" if math.isnan(cell.value.half) else f"± {number(cell.value.half, column)}"
+    half = half_of(cell.value, column)
     return Shown(number(cell.value.mean, column), "best" if cell.best else "", half, tuple(remarks))
 
 
 def number(value: float, column: Column) -> str:
     """A value of a column, scaled and rounded."""
     return "–" if math.isnan(value) else f"{value * column.scale:.{column.digits}f}"
+
+
+def half_of(value: Mean, column: Column) -> str:
+    """Half of a mean's interval behind its sign; empty where one value has none."""
+    return "" if math.isnan(value.half) else f"± {number(value.half, column)}"
 
 
 def runs_grid(runs: Sequence[RunFacts], columns: Sequence[Column]) -> Grid:

@@ -22,6 +22,7 @@ from pseudobench.output.report.sections import Section
 from pseudobench.output.report.summary import Summary, summarize_sections
 from pseudobench.output.report.summary_figures import summary_figures
 from pseudobench.output.report.themes import DARK, LIGHT, SHAPES, shapes
+from pseudobench.output.text_tables import half_of, number
 
 if TYPE_CHECKING:
     from pseudobench.contracts.columns import Record
@@ -159,8 +160,10 @@ def _matrix_cell(summary: Summary, name: str, place: int, kind: str) -> dict[str
     cell = summary.cells.get((name, place))
     if cell is None:
         return _content("", "", kind)
+    column = summary.findings[place].verdict.column
     mark = "untested" if cell.best is None else "best" if cell.best else ""
-    return _content(cell.text, plain_value(cell.value.mean), kind, mark, cell.half)
+    text, half = number(cell.value.mean, column), half_of(cell.value, column)
+    return _content(text, plain_value(cell.value.mean), kind, mark, half)
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -13,8 +12,9 @@ import pandas as pd
 from pseudobench.analysis.comparisons import Comparison
 from pseudobench.analysis.rankings import Ranking, ranking_of
 from pseudobench.analysis.run_facts import Place, pick_columns
+from pseudobench.analysis.tables import Cell, cell_of
 from pseudobench.errors import BenchError
-from pseudobench.maths.significance import Mean, mean_of
+from pseudobench.maths.significance import mean_of
 from pseudobench.output.comparison_tables import verdict_sign
 from pseudobench.output.findings import Finding, finding_sentences, findings
 from pseudobench.output.report.sections import Section
@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from pseudobench.analysis.arms import Arm
     from pseudobench.registry.components import Registry
 _FEW = 12  # rows that are all worth showing
-
-
-@dataclass(frozen=True)
-class MatrixCell:
-    """A mean of the matrix; ``best`` is None where there was no test."""
-
-    value: Mean
-    text: str
-    half: str
-    best: bool | None
-    letters: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,7 +36,7 @@ class Summary:
     findings: tuple[Finding, ...]
     places: tuple[str, ...]
     names: Mapping[str, int]
-    cells: Mapping[tuple[str, int], MatrixCell]  # by name and position of the place
+    cells: Mapping[tuple[str, int], Cell]  # by name and position of the place
     ranks: Mapping[str, float]
     sentences: tuple[str, ...]
     differences: pd.DataFrame
@@ -84,7 +73,11 @@ def summarize_sections(sections: Sequence[Section], registry: Registry) -> Summa
         findings=found,
         places=places,
         names=names,
-        cells={(arm.name, at): _cell(arm, each) for at, each in enumerate(found) for arm in each.verdict.arms},
+        cells={
+            (arm.name, at): cell_of(arm, each.verdict.column, each.verdict)
+            for at, each in enumerate(found)
+            for arm in each.verdict.arms
+        },
         ranks=_ranks(found, names),
         sentences=tuple(finding_sentences(found)),
         differences=_differences(found, titles, names),
@@ -108,15 +101,6 @@ def place_names(places: Sequence[Place]) -> list[str]:
         keys = [key for key in Place._fields[2:] if len({getattr(each, key) for each in alike}) > 1]
         named.append(", ".join([f"{place.dataset} {place.labels}", *(str(getattr(place, key)) for key in keys)]))
     return named
-
-
-def _cell(arm: Arm, finding: Finding) -> MatrixCell:
-    column, verdict = finding.verdict.column, finding.verdict
-    value = mean_of(list(arm.values[column.name].values()))
-    half = "" if math.isnan(value.half) else f"± {value.half * column.scale:.{column.digits}f}"
-    best = None if verdict.best is None else any(each is arm for each in verdict.best_tier)
-    text = f"{value.mean * column.scale:.{column.digits}f}"
-    return MatrixCell(value, text, half, best, verdict.letters.get(arm.run_ids, ""))
 
 
 def _ranks(found: Sequence[Finding], names: Mapping[str, int]) -> dict[str, float]:

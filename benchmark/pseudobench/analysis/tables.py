@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -217,11 +216,5 @@ def place_names(places: Sequence[Place]) -> list[str]:
 
 def where_rounds_differ(arms: Sequence[Arm], columns: Sequence[Column]) -> tuple[Column, ...]:
     """The columns without ``rounds`` where all arms that select pseudo-labels trained as many networks."""
-    counts = {
-        count
-        for arm in arms
-        if "selector" in arm.settings
-        for count in arm.values.get("rounds", {}).values()
-        if not math.isnan(count)
-    }
+    counts = {count for arm in arms if "selector" in arm.settings for count in arm.values.get("rounds", {}).values()}
     return tuple(column for column in columns if column.name != "rounds" or len(counts) > 1)

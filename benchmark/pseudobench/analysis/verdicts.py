@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pseudobench.analysis.arm_settings import grouped
 from pseudobench.analysis.arms import Arm
 from pseudobench.analysis.pairs import Pair, compare_arms
 from pseudobench.analysis.run_facts import Place
@@ -142,7 +143,4 @@ def _judge(rivals: tuple[Arm, ...], column: Column, baseline: frozenset[tuple[st
 
 def families(arms: Iterable[Arm]) -> dict[Place, list[Arm]]:
     """The arms of each place."""
-    found: dict[Place, list[Arm]] = {}
-    for arm in arms:
-        found.setdefault(arm.place, []).append(arm)
-    return found
+    return grouped(arms, lambda arm: arm.place)

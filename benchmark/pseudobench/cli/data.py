@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pseudobench.base.paths import data_folder
+from pseudobench.base.text import counted
 from pseudobench.errors import one_line
 from pseudobench.files.fetching import reporting
 from pseudobench.registry.components import installed
@@ -70,6 +71,6 @@ def prepare(registry: Registry, name: str, folder: Path) -> None:
 def _described(shape: tuple[int, ...]) -> str:
     """A shape of samples in words."""
     if len(shape) == 1:
-        return f"vectors of {shape[0]} number{'s' * (shape[0] > 1)}"
+        return f"vectors of {counted(shape[0], 'number')}"
     channels, height, width = shape
-    return f"images of {height} x {width} pixels, {channels} channel{'s' * (channels > 1)}"
+    return f"images of {height} x {width} pixels, {counted(channels, 'channel')}"

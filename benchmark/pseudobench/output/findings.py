@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,12 @@ def findings(arms: Sequence[Arm], registry: Registry) -> list[Finding]:
     return found
 
 
+def parts_that_vary(place: Place, places: Iterable[Place]) -> list[str]:
+    """The parts of a place, besides its label count, in which the places of its dataset differ."""
+    alike = [each for each in places if each.dataset == place.dataset]
+    return [str(getattr(place, key)) for key in Place._fields[2:] if len({getattr(each, key) for each in alike}) > 1]
+
+
 def finding_sentences(found: Sequence[Finding]) -> list[str]:
     """One sentence for each dataset, kind of evaluation, backbone, preset and device."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
@@ -51,9 +57,7 @@ def finding_sentences(found: Sequence[Finding]) -> list[str]:
     untested: list[tuple[str, Finding]] = []
     for members in groups.values():
         place = members[0].place
-        alike = [each.place for each in found if each.place.dataset == place.dataset]
-        keys = [key for key in Place._fields[2:] if len({getattr(each, key) for each in alike}) > 1]
-        where = ", ".join(str(getattr(place, key)) for key in keys)
+        where = ", ".join(parts_that_vary(place, [each.place for each in found]))
         tested = [each for each in members if each.verdict.best is not None]
         name = place.dataset + (f" ({where})" if where else "")
         if tested:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pseudobench.analysis.run_facts import POLICY, plain
+from pseudobench.base.text import counted
 from pseudobench.contracts.parameters import Value
 from pseudobench.maths.significance import LEVEL, SEEDS_NEEDED
 
@@ -34,7 +35,7 @@ def place_words(place: Mapping[str, str | int]) -> list[str]:
 
 def settings_words(settings: Mapping[str, Value]) -> str:
     """Settings in a line, ``ups.tau_p=0.8, selector=ups``. This text is never read back."""
-    return ", ".join(f"{'calibration' if key == POLICY else key}={plain(value)}" for key, value in settings.items())
+    return _words({key: (value,) for key, value in settings.items()})
 
 
 def shared_words(table: Table) -> dict[str, str]:
@@ -49,7 +50,7 @@ def shared_words(table: Table) -> dict[str, str]:
 
 def how_to_read(table: Table, best: str = "Bold") -> str:
     """What the cells are, and what their marks mean; ``best`` says how the best cells look."""
-    seeds = f"{table.seeds} seed{'s' * (table.seeds != 1)}" if table.pivoted or table.complete else "seeds"
+    seeds = counted(table.seeds, "seed") if table.pivoted or table.complete else "seeds"
     seeds += " where not said otherwise" if table.pivoted else ""
     sentences = [f"mean ± half of the 95 % t interval over {seeds}", *_of_marks(table.notes, best)]
     sentences += _of_runs(table.notes)
@@ -101,7 +102,8 @@ def _of_runs(notes: Notes) -> list[str]:
         )
     alike: dict[str, list[str]] = {}
     for method, settings in notes.usual.items():
-        if words := _usual_words(settings):
+        # The policy of calibration is said above, of every arm that has one.
+        if words := _words({key: values for key, values in settings.items() if key != POLICY}):
             alike.setdefault(words, []).append(method)
     if alike:
         usual = "; ".join(f"{', '.join(methods)} {words}" for words, methods in alike.items())
@@ -116,6 +118,9 @@ def _of_runs(notes: Notes) -> list[str]:
     return [*said, *(f"{group}: {settings_words(settings)}" for group, settings in notes.groups.items())]
 
 
-def _usual_words(settings: Mapping[str, tuple[Value, ...]]) -> str:
-    """Settings in a line, without the policy of calibration, which is said of every arm that has one."""
-    return ", ".join(f"{key}={' or '.join(map(plain, held))}" for key, held in settings.items() if key != POLICY)
+def _words(settings: Mapping[str, tuple[Value, ...]]) -> str:
+    """Settings in a line, each with all of its values."""
+    return ", ".join(
+        f"{'calibration' if key == POLICY else key}={' or '.join(map(plain, values))}"
+        for key, values in settings.items()
+    )

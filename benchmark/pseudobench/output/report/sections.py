@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pseudobench.analysis.arm_settings import grouped
 from pseudobench.analysis.arms import Arm, arms_of
 from pseudobench.analysis.filtering import known_methods
 from pseudobench.analysis.run_facts import Place, method_ranks, read_facts
@@ -86,12 +87,9 @@ def sections(
         raise BenchError("there are no run records to report on; `bench run` makes some")
     arms = arms_of(read_facts(by_id.values(), registry), registry)
     wanted = None if methods is None else known_methods(methods, (arm.method for arm in arms))
-    groups: dict[tuple[str, int, str], list[Arm]] = {}
-    for arm in arms:
-        groups.setdefault(arm.place[:3], []).append(arm)
     found: dict[str, Section] = {}
     styles = _styles(arms, registry)
-    for members in groups.values():
+    for members in grouped(arms, lambda arm: arm.place[:3]).values():
         if wanted is None or any(arm.method in wanted for arm in members):
             section = _section(members, by_id, columns, wanted, styles)
             slug, index = section.slug, 2

@@ -16,7 +16,7 @@ from pseudobench.analysis.tables import Cell, cell_of
 from pseudobench.errors import BenchError
 from pseudobench.maths.significance import mean_of
 from pseudobench.output.comparison_tables import verdict_sign
-from pseudobench.output.findings import Finding, finding_sentences, findings
+from pseudobench.output.findings import Finding, finding_sentences, findings, parts_that_vary
 from pseudobench.output.report.sections import Section
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def summarize_sections(sections: Sequence[Section], registry: Registry) -> Summa
     order = sorted((arm for arm in arms if arm.name in styles and not arm.ceiling), key=_rank)
     names = {arm.name: styles[arm.name] for arm in order}
     found = tuple(sorted(findings(arms, registry), key=lambda each: not each.verdict.tested))
-    places = tuple(place_names([each.place for each in found]))
+    held = [each.place for each in found]
+    places = tuple(", ".join([f"{place.dataset} {place.labels}", *parts_that_vary(place, held)]) for place in held)
     titles = {each.place: name for each, name in zip(found, places, strict=True)}
     curves = [_curve(arm, found) for arm in arms if arm.name in styles]
     table = pd.DataFrame([row for rows in curves for row in rows], columns=_CURVE)
@@ -91,16 +92,6 @@ def summarize_sections(sections: Sequence[Section], registry: Registry) -> Summa
 
 def _rank(arm: Arm) -> tuple[int, str]:
     return arm.rank, arm.name
-
-
-def place_names(places: Sequence[Place]) -> list[str]:
-    """A name for each place: dataset and labels, and what else varies for this dataset."""
-    named = []
-    for place in places:
-        alike = [each for each in places if each.dataset == place.dataset]
-        keys = [key for key in Place._fields[2:] if len({getattr(each, key) for each in alike}) > 1]
-        named.append(", ".join([f"{place.dataset} {place.labels}", *(str(getattr(place, key)) for key in keys)]))
-    return named
 
 
 def _ranks(found: Sequence[Finding], names: Mapping[str, int]) -> dict[str, float]:
@@ -144,9 +135,7 @@ def _curve(arm: Arm, found: Sequence[Finding]) -> list[tuple[object, ...]]:
         if each.place == arm.place:
             column = each.verdict.column
             value = mean_of([one * column.scale for one in arm.values[column.name].values()])
-            alike = [other.place for other in found if other.place.dataset == arm.place.dataset]
-            keys = [key for key in Place._fields[2:] if len({getattr(place, key) for place in alike}) > 1]
-            where = ", ".join([arm.place.dataset, *(str(getattr(arm.place, key)) for key in keys)])
+            where = ", ".join([arm.place.dataset, *parts_that_vary(arm.place, [other.place for other in found])])
             ends = value.mean - value.half, value.mean + value.half
             return [(where, arm.name, arm.place.labels, value.mean, *ends, value.n, arm.ceiling)] if value.n else []
     return []

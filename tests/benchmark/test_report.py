@@ -50,6 +50,15 @@ def test_the_summary_is_what_the_records_say(bench, runs):
     assert rows[1]["coverage"] == "–"
 
 
+def test_the_matrix_has_the_order_of_the_tables(registry):
+    """Numbers by their value: as texts, 125 would come before 25."""
+    made = [each for steps in (125, 25, 50) for each in records("pl", around(0.6, 6), settings={"recipe.steps": steps})]
+    (section,) = sections(made, registry, COLUMNS)
+    names = [row.name for row in section.table.rows]
+    assert names == ["pl steps=25", "pl steps=50", "pl steps=125"]
+    assert list(summarize_sections([section], registry).names) == names
+
+
 def test_a_mean_over_too_few_seeds_is_untested_in_the_matrix_too(registry):
     """Among methods that were tested, one with three seeds is neither the best nor shown to be worse."""
     groups = [records("supervised", around(0.6, 6)), records("pl", around(0.8, 6)), records("ups", around(0.7, 3))]

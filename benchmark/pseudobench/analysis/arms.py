@@ -46,6 +46,11 @@ class Arm:
     untold: int = 0
 
     @property
+    def order(self) -> tuple[int, str, tuple[str | float, ...]]:
+        """What arms of a place are sorted by: methods as they are listed, then numbers in names by their value."""
+        return self.rank, self.method, in_order(self.name)
+
+    @property
     def ceiling(self) -> bool:
         """Whether it was trained on all labels: a bound on the others, not one of them."""
         return self.settings["trains_on"] == "all"
@@ -95,7 +100,7 @@ def arms_of(runs: Iterable[RunFacts], registry: Registry) -> list[Arm]:
         groups.setdefault((run.place, run.spec["method"], settings), []).append(run)
     ranks = method_ranks(registry)
     unnamed = [_arm(members, ranks.get(method, len(ranks))) for (_, method, _), members in groups.items()]
-    return sorted(named(_with_shown(unnamed)), key=lambda arm: (arm.place, arm.rank, arm.method, in_order(arm.name)))
+    return sorted(named(_with_shown(unnamed)), key=lambda arm: (arm.place, *arm.order))
 
 
 def _arm(runs: Sequence[RunFacts], rank: int) -> Arm:

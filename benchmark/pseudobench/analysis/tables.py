@@ -12,7 +12,6 @@ from pseudobench.analysis.arms import Arm
 from pseudobench.analysis.run_facts import Place
 from pseudobench.analysis.table_notes import Notes, notes_on
 from pseudobench.analysis.verdicts import Verdict, families, judge
-from pseudobench.base.text import in_order
 from pseudobench.contracts.parameters import Value
 from pseudobench.errors import BenchError
 from pseudobench.maths.significance import Mean, mean_of
@@ -130,7 +129,7 @@ def pivot(
     shared = shared_settings(shown)
     groups = _groups(shown, shared)
     rows: dict[str, dict[str, Arm]] = {}  # by name, the arm of each group
-    for arm in sorted(shown, key=lambda arm: (arm.rank, arm.method, in_order(arm.name))):
+    for arm in sorted(shown, key=lambda arm: arm.order):
         rows.setdefault(arm.name, {})[groups[arm.place][0]] = arm
     headings = tuple(Heading(column, group) for group, _ in groups.values() for column in columns)
     made = tuple(

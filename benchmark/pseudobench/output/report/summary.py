@@ -60,7 +60,7 @@ def summarize_sections(sections: Sequence[Section], registry: Registry) -> Summa
     """The summary of these sections: verdicts are those of all arms, rows those of the arms that are shown."""
     styles = {each.arm.name: each.style for section in sections for each in section.series}
     arms = [arm for section in sections for arm in section.arms]
-    order = sorted((arm for arm in arms if arm.name in styles and not arm.ceiling), key=_rank)
+    order = sorted((arm for arm in arms if arm.name in styles and not arm.ceiling), key=lambda arm: arm.order)
     names = {arm.name: styles[arm.name] for arm in order}
     found = tuple(sorted(findings(arms, registry), key=lambda each: not each.verdict.tested))
     held = [each.place for each in found]
@@ -88,10 +88,6 @@ def summarize_sections(sections: Sequence[Section], registry: Registry) -> Summa
         ranking=_ranking([arm for arm in arms if arm.name in names], found, registry),
         measures=tuple(dict.fromkeys(each.verdict.column.name for each in found)),
     )
-
-
-def _rank(arm: Arm) -> tuple[int, str]:
-    return arm.rank, arm.name
 
 
 def _ranks(found: Sequence[Finding], names: Mapping[str, int]) -> dict[str, float]:

@@ -141,6 +141,13 @@ def test_whatever_stands_in_place_of_a_record_is_named_and_not_waited_for(tmp_pa
         store.find("pipe")
 
 
+def test_a_run_that_lies_in_two_folders_is_found_by_its_id(tmp_path):
+    for folder in ("b", "a"):
+        (tmp_path / folder).mkdir()
+        Store(tmp_path / folder).save(GOOD)
+    assert Store(tmp_path).find(GOOD["run_id"]).folder == tmp_path / "a"
+
+
 def test_of_two_files_of_a_run_the_first_is_taken(tmp_path):
     other = changed(["rounds", 0, "test", "accuracy"], 0.75)
     for folder, each in (("a", other), ("b", GOOD)):

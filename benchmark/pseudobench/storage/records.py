@@ -104,7 +104,8 @@ class Store:
         """The one record whose run id is ``text``, starts with it, or contains it."""
         paths = self._paths()
         for fits in (str.__eq__, str.startswith, str.__contains__):
-            matches = [path for path in paths if fits(path.stem, text)]
+            # Of two files of one run the first is taken.
+            matches = list({path.stem: path for path in reversed(paths) if fits(path.stem, text)}.values())[::-1]
             if len(matches) == 1:
                 return _as_it_is(matches[0], read_record(matches[0]))
             if matches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,10 +11,12 @@ from typing import ClassVar
 import pytest
 import torch
 
-from pseudobench import Estimate, PluginError, PseudoLabels, Selection, param
+from pseudobench import Column, Estimate, PluginError, PseudoLabels, Selection, param
 from pseudobench.contracts.kinds import STAGE_KINDS
 from pseudobench.registry.components import installed
+from pseudobench.storage.record_schema import decode
 from pseudobench.testing import FakePool, contract, fake_dataset, fake_estimate, fake_sets
+from pseudobench.testing.offers import fake_records
 
 COMPONENTS = [entry for kind in STAGE_KINDS.values() for entry in installed()[1].of(kind.name)]
 
@@ -188,6 +191,20 @@ def test_what_is_broken_is_said(component, check, message):
 def test_what_is_no_component_is_refused():
     with pytest.raises(PluginError, match="str is no component: it has none of the methods load, fit, calibrate"):
         contract(str)
+
+
+def test_a_column_is_tried_on_records_as_they_are_kept():
+    """What is in every record of this version can be read: hashes, reliability, the environment."""
+    for record in fake_records().values():
+        assert decode(json.dumps(record).encode()) == record
+
+    def surest(record):
+        split, environment = record["split"], record["environment"]
+        assert (len(split["sha256"]), environment["device"]) == (64, "cpu")
+        return record["rounds"][-1]["test"]["reliability"]["accuracy"][-1]
+
+    for check in contract(Column("surest", "accuracy in the last bin", surest)):
+        check()
 
 
 def test_fakes_have_the_shapes_of_the_real_ones():

@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pseudobench.contracts.columns import Column
+from pseudobench.contracts.datasets import SINGLE
 from pseudobench.contracts.methods import Method
 from pseudobench.contracts.protocols import Backbone
 from pseudobench.errors import PluginError
 from pseudobench.experiments.presets import PRESETS
 from pseudobench.experiments.resolving import resolve
+from pseudobench.storage.record_schema import FORMAT, KIND
 
 if TYPE_CHECKING:
     from pseudobench.registry.components import Registry
@@ -55,12 +57,13 @@ def _makes(backbone: Backbone) -> None:
 
 
 def fake_records() -> dict[str, dict[str, Any]]:
-    """Made-up records of finished runs, by a description of their content."""
+    """Made-up records of finished runs, by a description of their content. They are valid and have all usual keys."""
+    bins = {"count": [0] * 14 + [50], "confidence": [0.0] * 14 + [0.9], "accuracy": [0.0] * 14 + [0.8]}
     seconds = {"fit": 1.0, "evaluate": 0.1, "predict": 0.1, "estimate": 0.1, "label": 0.1, "select": 0.1}
     first = {
         "round": 0,
         "selection": None,
-        "test": {"accuracy": 0.8, "nll": 0.6, "ece": 0.1, "reliability": []},
+        "test": {"accuracy": 0.8, "nll": 0.6, "ece": 0.1, "reliability": bins},
         "seconds": {"fit": 1.0, "evaluate": 0.1},
         "work": {"trained": 1, "reused": 0, "saved_seconds": 0.0},
     }
@@ -82,9 +85,11 @@ def fake_records() -> dict[str, dict[str, Any]]:
     second = {**first, "round": 1, "selection": selection, "seconds": seconds}
     spec = {"dataset": "fake", "labels": 20, "method": "fake", "seed": 0, "backbone": "fake", "preset": "cpu"}
     more = {"stages": {}, "trains_on": "budget", "evaluates_on": "test", "settings": {}, "overrides": {}}
-    about = {"kind": "run", "run_id": "fake", "status": "done", "task": "single-label", "seconds": 3.0, "error": None}
-    split = {"labeled": 20, "calibration": 0, "unlabeled": 100, "test": 50}
-    record = {**about, "spec": {**spec, **more}, "split": split, "environment": {}}
+    about = {"kind": KIND, "format": FORMAT, "run_id": "fake", "status": "done", "task": SINGLE, "error": None}
+    times = {"started": "2026-01-01T00:00:00+00:00", "finished": "2026-01-01T00:00:03+00:00", "seconds": 3.0}
+    split = {"sha256": "0" * 64, "labeled": 20, "calibration": 0, "unlabeled": 100, "test": 50}
+    environment = {"device": "cpu", "device_name": "fake", "cores": 1, "threads": 1, "versions": {}, "source": None}
+    record = {**about, **times, "spec": {**spec, **more}, "split": split, "environment": environment}
     return {
         "a run on labels alone": {**record, "rounds": [first]},
         "a run of two rounds": {**record, "rounds": [first, second]},

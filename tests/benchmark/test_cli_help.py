@@ -50,6 +50,11 @@ def test_lists_show_everything_with_parameters(bench):
     assert "did you mean 'methods'" in bench("list", "methodz").err
 
 
+@pytest.mark.parametrize(("dataset", "samples"), [("cifar10", "images"), ("20newsgroups", "vectors")])
+def test_a_dataset_is_listed_with_what_its_samples_are(bench, dataset, samples):
+    assert f" test {samples}\n" in bench("list", dataset).out
+
+
 def test_plugins_are_listed_with_their_state(bench):
     rows = json.loads(bench("plugins", "--json").out)
     assert {row["plugin"]: row["state"] for row in rows}["ups"] == "ok"

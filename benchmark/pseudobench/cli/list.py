@@ -15,6 +15,7 @@ from pseudobench.contracts.parameters import Parameter, parameters, suggest
 from pseudobench.contracts.settings import GROUPS
 from pseudobench.errors import BenchError
 from pseudobench.experiments.presets import PRESETS
+from pseudobench.experiments.run_checks import samples_of
 from pseudobench.registry.components import installed
 
 if TYPE_CHECKING:
@@ -122,9 +123,8 @@ def _described(entry: Entry) -> tuple[str, tuple[Parameter, ...], str, list[str]
         lines += [f"reference: {component.reference}"] if component.reference else []
     elif entry.kind == "datasets":
         if isinstance(component.classes, int):
-            lines.append(
-                f"{component.classes} classes, {component.train_size} training and {component.test_size} test images"
-            )
+            sizes = f"{component.train_size} training and {component.test_size} test {samples_of(component)}"
+            lines.append(f"{component.classes} classes, {sizes}")
             lines.append(f"default budget: {component.default_labels} labels")
         lines.append(f"default backbone: {component.backbone}")
     found = parameters(component) if isinstance(component, type) else ()

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as npst
 
 from pseudobench import BenchError, Column, PluginError, PseudoLabels
 from pseudobench.contracts.predictions import Predictions
+from pseudobench.execution.scoring import Rescorer
 from pseudobench.rounds.recorder import Recorder
 from pseudobench.storage.predictions import load_correct, load_predictions, save_predictions
 from pseudobench.storage.records import Store
@@ -111,6 +112,21 @@ def test_rescoring_gives_an_old_run_a_new_column(finished, bench, registry):
     assert (outcome.code, "2 of 2 runs rescored: accuracy-50, worst-class" in outcome.out) == (0, True)
     assert json.loads(path.read_text())["scores"] == scores
     assert len(load_digits().target) > 0
+
+
+def test_rescoring_overwrites_no_run_that_is_done_meanwhile(finished, bench, monkeypatch):
+    """Rescoring thousands of runs takes minutes. Here the second is run again while the first is rescored."""
+    first, second = map(finished.path, finished.run_ids())
+    rescore = Rescorer.rescore
+
+    def slowly(self, record, folder):
+        if record["run_id"] == first.stem:
+            second.write_text(json.dumps({**json.loads(second.read_text()), "seconds": 1234.5}))
+        return rescore(self, record, folder)
+
+    monkeypatch.setattr(Rescorer, "rescore", slowly)
+    assert bench("rescore").code == 0
+    assert json.loads(second.read_text())["seconds"] == 1234.5
 
 
 def test_a_dataset_that_is_gone_is_a_reason_why_runs_are_not_rescored(finished, bench, monkeypatch):

@@ -23,19 +23,20 @@ def command(results: tuple[str, ...], data_dir: str | None) -> int:
 
     with console.working("reading records"):
         from pseudobench.execution.scoring import Rescorer, scored_columns
-        from pseudobench.storage.records import Store, record_files
+        from pseudobench.storage.records import Store, read_record, record_files
 
         _, registry = installed()
         rescorer = Rescorer(registry, data_folder(data_dir))
-        found = list(record_files(Store(results_folder(folder)) for folder in results or (None,)))
+        stores = [Store(results_folder(folder)) for folder in results or (None,)]
+        found = [(path, record["run_id"]) for path, record in record_files(stores)]
     done = 0
     problems: dict[str, int] = {}
-    for path, record in console.track(found, "rescoring"):
-        try:
-            Store(path.parent).save(rescorer.rescore(record, path.parent))
+    for path, run_id in console.track(found, "rescoring"):
+        try:  # the record as it is now: it may have been a while since all were read
+            Store(path.parent).save(rescorer.rescore(read_record(path), path.parent))
             done += 1
         except BenchError as error:
-            reason = str(error).replace(str(record["run_id"]), "a run")
+            reason = str(error).replace(run_id, "a run")
             problems[reason] = problems.get(reason, 0) + 1
     console.say(f"{done} of {counted(len(found), 'run')} rescored: {', '.join(scored_columns(registry))}")
     for reason, count in problems.items():

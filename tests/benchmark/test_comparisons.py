@@ -231,14 +231,13 @@ def test_verdicts_at_a_glance_are_those_of_the_rows(registry):
 
 
 def test_several_networks_share_a_column_only_if_dataset_and_labels_tell_them_apart(registry):
-    one = [records(name, values, backbone="digits_cnn") for name, values in (("ups", UPS), ("pl", PL))]
-    other = [
-        records(name, values, backbone="linear", dataset="wine", labels=60) for name, values in (("ups", UPS), ("pl", PL))
-    ]
+    both = (("ups", UPS), ("pl", PL))
+    one = [records(name, values, backbone="digits_cnn") for name, values in both]
+    other = [records(name, values, backbone="linear", dataset="wine", labels=60) for name, values in both]
     matrix = comparison_matrix(compare(registry, ["ups"], *one, *other))
     assert matrix.header == ("method", "digits 40", "wine 60")
     assert "backbone digits_cnn of digits and backbone linear of wine" in matrix.caption
-    same = [records(name, values, backbone="cifar_cnn") for name, values in (("ups", UPS), ("pl", PL))]
+    same = [records(name, values, backbone="cifar_cnn") for name, values in both]
     assert len(set(comparison_matrix(compare(registry, ["ups"], *one, *same)).header)) == 3
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pseudobench.analysis.tables import place_names
-from pseudobench.base.text import counted, in_order
+from pseudobench.base.text import counted
 from pseudobench.output.table_words import key_words, place_words
 from pseudobench.output.text_tables import Grid, Shown, number
 
@@ -45,7 +45,7 @@ def comparison_matrix(comparisons: Sequence[Comparison]) -> Grid:
     places = list(dict.fromkeys(each.arm.place for each in comparisons))
     column, bases = comparisons[0].column, list(dict.fromkeys(each.baseline.name for each in comparisons))
     found: dict[tuple[str, str], dict[Place, Shown]] = {}
-    for each in sorted(comparisons, key=lambda each: (each.arm.rank, each.arm.method, in_order(each.arm.name))):
+    for each in sorted(comparisons, key=lambda each: each.arm.order):
         sign, difference = verdict_sign(each), number(each.pair.mean, column)
         found.setdefault((each.baseline.name, each.arm.name), {})[each.arm.place] = replace(
             sign, main=f"{sign.main} {difference}"

@@ -62,8 +62,8 @@ def _of_marks(notes: Notes, best: str) -> list[str]:
     if notes.marked:
         among = " among rows that differ in method and settings alone" if notes.several else ""
         said.append(
-            f"{best}: the best mean of its column{among}, and every mean that is not found different from it (paired by "
-            f"seed: sign flips with Westfall and Young's correction over {_pairs_words(notes.pairs)} at "
+            f"{best}: the best mean of its column{among}, and every mean that is not found different from it (paired "
+            f"by seed: sign flips with Westfall and Young's correction over {_pairs_words(notes.pairs)} at "
             f"{100 * LEVEL:g} %, and the 95 % interval of the difference)"
         )
     if notes.marked and notes.hidden:

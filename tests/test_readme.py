@@ -85,6 +85,13 @@ def test_the_plugin_example_is_a_plugin(tmp_path):
     assert record["rounds"][1]["selection"]["positive_share"] == pytest.approx(0.5, abs=0.01)
 
 
+def test_the_plugin_example_keeps_the_contract(bench, tmp_path):
+    (example,) = (block for block in blocks("python") if "hookimpl" in block)
+    (tmp_path / "top_share.py").write_text(example, encoding="utf-8")
+    outcome = bench("plugin", "check", "./top_share.py")
+    assert outcome.code == 0, outcome.out
+
+
 def test_method_documents_name_functions_that_exist():
     text = (ROOT / "benchmark" / "METHOD.md").read_text(encoding="utf-8")
     import importlib

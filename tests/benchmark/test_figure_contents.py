@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -134,6 +135,37 @@ def test_critical_differences_over_five_datasets(bench):
     found = {text.partition("row: ")[2]: text for text in marks(drawn, "average rank, 1 the best: ")}
     ranks = {name: float(text.partition("best: ")[2].partition(";")[0]) for name, text in found.items()}
     assert ranks == pytest.approx({"pl": 1.0, "supervised": 2.0})
+
+
+def test_differences_are_drawn_where_their_baseline_was_run(bench):
+    """The place that comes first has no labels alone; what is drawn says where it is from, and its file's name too."""
+    save(Path("runs"), *(records(name, around(mean), labels=40) for name, mean in (("pl", 0.7), ("ups", 0.8))))
+    save(Path("runs"), *(records(name, around(mean), labels=140) for name, mean in (("supervised", 0.6), ("pl", 0.7))))
+    bench("figures", "--figures", "differences")
+    (mark,) = marks("figures/all-differences.svg", "difference in accuracy, points: 10")
+    assert "series: pl" in mark
+    assert "digits, 140 labels: accuracy minus that of supervised" in words("figures/all-differences.svg")
+    bench("report")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert [re.findall(r"<option>(.*?)<", part) for part in page.split("<select")[1:]] == [
+        ["digits 140", "digits 40"],
+        ["supervised", "pl", "ups"],
+    ]
+
+
+def test_files_of_one_place_are_named_by_it(bench):
+    means = (("supervised", 0.6), ("pl", 0.7))
+    save(
+        Path("heads-digits"),
+        *(records(name, around(mean), labels=labels) for name, mean in means for labels in (40, 140)),
+    )
+    whole = ["figures/heads-digits-differences.svg"]
+    assert bench("figures", "heads-digits", "--figures", "differences").out.splitlines() == whole
+    for labels in (40, 140):
+        outcome = bench("figures", "heads-digits", "--labels", str(labels), "--figures", "differences,accuracy")
+        names = [f"figures/heads-digits-{labels}-{name}.svg" for name in ("differences", "accuracy")]
+        assert outcome.out.splitlines() == names
+        assert f"digits, {labels} labels: accuracy minus that of supervised" in words(names[0])
 
 
 def with_map(round_, dataset):

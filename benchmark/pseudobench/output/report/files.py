@@ -44,7 +44,8 @@ def files(
 ) -> list[File]:
     """The files of all sections: all figures, or the ``wanted`` ones. Contents are made later, by `File.make`.
 
-    Names begin with ``prefix`` where a section's own does not: two experiments may have the same sections.
+    Names begin with ``prefix`` where a section's own does not: two experiments may have the same sections. Those of the
+    summary of one section begin as its own.
     """
     known = (*NAMES, *FIGURES, TABLE)
     for kind, names, there in (("format", formats, FORMATS), ("figure", wanted or (), known)):
@@ -52,7 +53,8 @@ def files(
             if name not in there:
                 raise BenchError(f"there is no {kind} {name!r}{suggest(name, there)}")
     summary = summary_figures(summarize_sections(found, registry))
-    drawn = [(prefix or "all", figure) for figure in summary]
+    whole = named(found[0].slug, prefix) if len(found) == 1 else prefix or "all"
+    drawn = [(whole, figure) for figure in summary]
     drawn += [(named(section.slug, prefix), figure) for section in found for figure in figures(section)]
     pixels = WIDTHS.get(width or "")
     made = [
@@ -69,8 +71,12 @@ def files(
 
 
 def named(slug: str, prefix: str) -> str:
-    """The beginning of a section's file names."""
-    return slug if not prefix or f"{slug}-".startswith(f"{prefix}-") else f"{prefix}-{slug}"
+    """The beginning of a section's file names; words at the end of ``prefix`` that begin the section's stand once."""
+    parts = prefix.split("-") if prefix else []
+    own = slug.split("-")
+    ends = range(max(0, len(parts) - len(own)), len(parts) + 1)
+    start = next(at for at in ends if parts[at:] == own[: len(parts) - at])
+    return "-".join([*parts[:start], *own])
 
 
 def _table(section: Section) -> bytes:

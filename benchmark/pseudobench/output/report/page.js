@@ -17,13 +17,13 @@ function draw(figure) {
   const data = figure.querySelector("script").textContent;
   const coloured = dark.matches ? data.replace(/#[0-9a-f]{6}/g, (colour) => say.dark[colour] ?? colour) : data;
   const { spec } = JSON.parse(coloured);
-  const chosen = $("select", figure).map((select) => [select.name, select.value]);
-  for (const [name, table] of Object.entries(spec.datasets ?? {})) {
-    const rows = [...unpacked(table)].map((row) => Object.fromEntries(row.map((value, at) => [table[at][0], value])));
-    spec.datasets[name] = rows.filter(
-      (row) => !hidden.has(row.series) && chosen.every(([key, value]) => row[key] === undefined || row[key] === value),
+  for (const [name, table] of Object.entries(spec.datasets ?? {}))
+    spec.datasets[name] = [...unpacked(table)].map((row) =>
+      Object.fromEntries(row.map((value, at) => [table[at][0], value])),
     );
-  }
+  const chosen = choices($("select", figure), Object.values(spec.datasets ?? {}).flat());
+  for (const [name, rows] of Object.entries(spec.datasets ?? {}))
+    spec.datasets[name] = rows.filter((row) => !hidden.has(row.series) && fits(row, chosen));
   const options = {
     mode: "vega-lite",
     renderer: "svg",
@@ -35,6 +35,18 @@ function draw(figure) {
   };
   const chart = figure.querySelector(".chart");
   return vegaEmbed(chart, spec, options).catch((error) => (chart.textContent = String(error)));
+}
+const fits = (row, chosen) => chosen.every(([key, value]) => row[key] === undefined || row[key] === value);
+// What is chosen. Of each choice only the values are left that there are rows for, given the choices before it.
+function choices(selects, rows) {
+  const chosen = [];
+  for (const select of selects) {
+    const there = new Set(rows.filter((row) => fits(row, chosen)).map((row) => row[select.name]));
+    for (const option of select.options) option.disabled = option.hidden = !there.has(option.value);
+    if (select.selectedOptions[0]?.disabled ?? true) select.value = $("option:enabled", select)[0]?.value;
+    chosen.push([select.name, select.value]);
+  }
+  return chosen;
 }
 function text(value) {
   const node = document.createElement("span");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pseudobench.base.text import in_lines
@@ -32,8 +33,15 @@ if TYPE_CHECKING:
     from pseudobench.analysis.rankings import Ranking
 
 
-def forest(differences: pd.DataFrame, names: Names, measure: str, theme: Theme) -> Spec:
-    """One row per series: its mean difference from the baseline with the 95 % interval, and the verdict."""
+def forest(differences: pd.DataFrame, titles: Mapping[str, str], names: Names, measure: str, theme: Theme) -> Spec:
+    """One row per series: its mean difference from the baseline with the 95 % interval, and the verdict.
+
+    The title, ``titles`` by place and then the baseline, is data as the rows are: both can be chosen.
+    """
+    chosen = differences[["where", "baseline"]].drop_duplicates()
+    pairs = zip(chosen["where"], chosen["baseline"], strict=True)
+    said = [f"{titles[where]} {in_lines(f'minus that of {baseline}', 2 * WRAP)}" for where, baseline in pairs]
+    title = {"text": {"expr": "split(data('chosen')[0].title, '\\n')"}, "fontSize": 12, "color": theme.ink}
     row = category("series", title=None, sort=wrapped(names), axis={"grid": True})
     colour, shape = colour_of(names, theme, None), shape_of(names, None)
     x = quantity("difference", title=f"difference in {measure}, points")
@@ -41,13 +49,14 @@ def forest(differences: pd.DataFrame, names: Names, measure: str, theme: Theme) 
     sign = {"y": row, "x": {"value": "width"}, "text": category("verdict")}
     return layered(
         rows_of(differences, names),
-        marks("rule", {"x": {"datum": 0}}, "zero", strokeWidth=1.2, color=theme.ink),
+        marks("rule", {"x": {"datum": 0}}, "chosen", strokeWidth=1.2, color=theme.ink),
         marks("rule", bar, strokeWidth=2),
         marks("point", {"x": x, "y": row, "color": colour, "shape": shape}, filled=True, size=70, opacity=1),
         marks("text", sign, align="left", dx=6, fontSize=12),
-        others={"zero": rows_of(differences[:1][["seeds"]])},
+        others={"chosen": rows_of(chosen.assign(title=said))},
         width=WIDTH,
         height={"step": row_height(list(names)) / len(names)},
+        title={**title, "anchor": "start", "frame": "bounds"},
     )
 
 

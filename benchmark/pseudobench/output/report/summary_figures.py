@@ -6,6 +6,7 @@ from functools import partial
 
 import pandas as pd
 
+from pseudobench.output.findings import parts_that_vary
 from pseudobench.output.report import summary_charts
 from pseudobench.output.report.encodings import those_in
 from pseudobench.output.report.figures import Figure
@@ -28,9 +29,21 @@ def summary_figures(summary: Summary) -> list[Figure]:
 
 
 def _differences(summary: Summary, measure: str) -> Figure:
+    """Those from labels alone, or else from the first method, at the places that have it; a reader can choose others.
+
+    Places that have this baseline come first, so that the first choices are a drawing.
+    """
     data = summary.differences
-    floor = next((each.floor.name for each in summary.findings if each.floor is not None), data["baseline"].iloc[0])
-    baselines = [floor, *(name for name in those_in(summary.names, data["baseline"]) if name != floor)]
+    held = those_in(summary.names, data["baseline"])
+    floor = next((each.floor.name for each in summary.findings if each.floor and each.floor.name in held), held[0])
+    there = set(data["where"][data["baseline"] == floor])
+    places = sorted(dict.fromkeys(data["where"]), key=lambda where: where not in there)
+    found = [each.place for each in summary.findings]
+    words = [", ".join([f"{place.dataset}, {place.labels} labels", *parts_that_vary(place, found)]) for place in found]
+    titles = {
+        where: f"{said}:\n{each.verdict.column.name}"
+        for where, said, each in zip(summary.places, words, summary.findings, strict=True)
+    }
     return Figure(
         "differences",
         "Differences from a baseline",
@@ -38,8 +51,8 @@ def _differences(summary: Summary, measure: str) -> Figure:
         "seeds can show, – not tested; corrected over all pairs of methods.",
         f"Paired differences in {measure} from {floor}.",
         data,
-        partial(summary_charts.forest, data, summary.names, measure),
-        {"where": tuple(dict.fromkeys(data["where"])), "baseline": tuple(baselines)},
+        partial(summary_charts.forest, data, titles, summary.names, measure),
+        {"where": tuple(places), "baseline": (floor, *(name for name in held if name != floor))},
     )
 
 

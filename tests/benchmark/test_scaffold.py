@@ -199,6 +199,16 @@ def test_a_folder_with_one_module_is_checked_by_its_name(bench, tmp_path):
     assert "empty is a folder; name the module in it, such as empty/pseudobench_empty.py" in done.err
 
 
+def test_a_folder_with_a_module_beside_its_plugin_is_checked_by_its_name(bench, tmp_path):
+    """A backbone's network is in a module of its own, which is no plugin."""
+    bench("plugin", "new", "my-net", "--kind", "backbone", "--folder", "elsewhere")
+    done = bench("plugin", "check", "elsewhere")
+    assert done.code == 0, done.err
+    assert "makes a network" in done.out
+    (tmp_path / "elsewhere" / "pseudobench_other.py").write_text("")
+    assert "elsewhere is a folder; name the module in it" in bench("plugin", "check", "elsewhere").err
+
+
 COMMAND = """
 import click
 from pseudobench import hookimpl

@@ -167,7 +167,10 @@ def _components(module: str) -> tuple[list[Entry], Registry, ModuleType]:
 
 
 def _plugin(name: str) -> Any:
-    """A plugin by the name under which it is installed, its file, its folder with one module, or its module."""
+    """A plugin by the name under which it is installed, its file, its folder with one plugin, or its module.
+
+    In a folder, modules whose names continue that of another are parts of that one.
+    """
     from importlib.metadata import entry_points
 
     from pseudobench.contracts.hookspecs import PROJECT
@@ -179,7 +182,8 @@ def _plugin(name: str) -> Any:
     folder = Path(name)
     if not folder.is_dir():
         return import_plugin(name)
-    modules = list(folder.glob("pseudobench_*.py"))
+    found = list(folder.glob("pseudobench_*.py"))
+    modules = [path for path in found if not any(path.stem.startswith(f"{other.stem}_") for other in found)]
     if len(modules) != 1:
         such = folder / f"pseudobench_{folder.resolve().name.replace('-', '_')}.py"
         raise BenchError(f"{name} is a folder; name the module in it, such as {such}")

@@ -48,6 +48,10 @@ def test_rounds_are_shown_where_methods_differ_in_them(bench):
     assert "| rounds |" not in bench("table", "--format", "markdown").out
     save(Path("runs"), rounds("curriculum", 2))
     assert "| rounds |" in bench("table", "--format", "markdown").out
+    rows = json.loads(bench("table", "--columns", "rounds", "--format", "json").out)
+    assert {row["arm"]: row["rounds"] for row in rows} == {"supervised": 0, "pl": 2, "ups": 2, "curriculum": 1}
+    runs = json.loads(bench("table", "--runs", "--format", "json").out)
+    assert {row["method"]: row["rounds"] for row in runs} == {"supervised": 0, "pl": 2, "ups": 2, "curriculum": 1}
 
 
 def test_rows_that_are_not_shown_count(bench):

@@ -42,7 +42,7 @@ class RunFacts:
     """One run. ``settings`` are all of its parameters, stages and ``trains_on`` by name, the same object for like runs.
 
     ``split`` says how many labels were trained and calibrated on, and which: two runs that took as many took the same.
-    ``values`` are those of the columns, NaN where the run has none.
+    ``rounds`` are those of pseudo-labels, ``values`` those of the columns, NaN where the run has none.
     """
 
     run_id: str
@@ -116,7 +116,7 @@ def _facts(
         split=_split(record),
         status=record["status"],
         error=(record["error"] or {}).get("message"),
-        rounds=len(record["rounds"]),
+        rounds=max(len(record["rounds"]) - 1, 0),
         seconds=float(record.get("seconds") or 0.0),
         processor=str(environment.get("device_name") or ""),
         revision=_revision(environment),

@@ -214,6 +214,6 @@ def place_names(places: Sequence[Place]) -> list[str]:
 
 
 def where_rounds_differ(arms: Sequence[Arm], columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns without ``rounds`` where all arms that select pseudo-labels trained as many networks."""
+    """The columns without ``rounds`` where all arms that select pseudo-labels had as many of them."""
     counts = {count for arm in arms if "selector" in arm.settings for count in arm.values.get("rounds", {}).values()}
     return tuple(column for column in columns if column.name != "rounds" or len(counts) > 1)

@@ -44,7 +44,8 @@ def command(file: Path | None, results: str | None) -> None:
         if run.state == "failed" and run.record is not None:
             console.say(f"{run.run_id} failed: {run.record['error']['message']}")
         if run.state in ("running", "interrupted") and run.record is not None:
-            console.say(f"{run.run_id} {run.state}, {len(run.record['rounds'])} rounds done")
+            rounds = max(len(run.record["rounds"]) - 1, 0)  # the first network is of none
+            console.say(f"{run.run_id} {run.state}, {counted(rounds, 'round')} done")
     console.say(summary(runs))
 
 

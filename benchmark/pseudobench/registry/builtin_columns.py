@@ -110,7 +110,9 @@ COLUMNS = (
         Column(f"round-{count}", f"test accuracy or mAP after round {count} at the latest, %", _after(count), True, 100)
         for count in (1, 3, 5)
     ),
-    Column("rounds", "trained networks, the first included", lambda record: len(record["rounds"]), digits=1),
+    Column(
+        "rounds", "rounds of pseudo-labels, 0 with labels alone", lambda record: len(record["rounds"]) - 1, digits=1
+    ),
     Column(
         "selected",
         "samples of the pool with a positive label, %",

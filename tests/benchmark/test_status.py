@@ -66,6 +66,35 @@ def test_methods_are_listed_as_in_tables(bench, half_done):
         assert out.index(" supervised ") < out.index(" pl "), command
 
 
+def test_a_folder_of_records_is_taken_as_results(bench, half_done):
+    assert bench("status", "runs").out == bench("status").out
+    twice = bench("status", "runs", "--results", "runs")
+    assert (twice.code, twice.err.count("\n")) == (2, 1)
+    assert "runs is a folder of records, and so is --results runs; name one" in twice.err
+
+
+def test_rows_have_the_order_of_tables_whatever_the_file_has(bench, tmp_path):
+    (tmp_path / "arms.toml").write_text(
+        'preset = "smoke"\nseeds = 1\n'
+        + "".join(
+            f'[[arms]]\nmethods = "{method}"\ndataset = "{dataset}"\nlabels = "{labels}"\n'
+            for method, dataset, labels in (
+                ("pl", "digits-grid", "200,100"),
+                ("pl", "digits", 40),
+                ("supervised", "digits", 40),
+            )
+        )
+    )
+    out = bench("status", "arms.toml").out
+    rows = [tuple(cell.strip() for cell in line.split("│")[1:4]) for line in out.splitlines() if line[:1] == "│"]
+    assert rows == [
+        ("digits", "40", "supervised"),
+        ("digits", "40", "pl"),
+        ("digits-grid", "100", "pl"),
+        ("digits-grid", "200", "pl"),
+    ]
+
+
 def test_a_run_without_a_process_is_called_interrupted_everywhere(bench, half_done):
     (name,) = [line.split()[0] for line in bench("status").out.splitlines() if " interrupted, 0 rounds done" in line]
     assert f"{name}: interrupted" in bench("show", name).out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,31 +15,37 @@ from pseudobench.cli.cache import show_time
 from pseudobench.execution.status import STATES, State, seconds_left
 
 
-@click.command(epilog="\b\nExamples:\n  bench status\n  bench status baselines/digits.toml")
-@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.command(
+    epilog="\b\nExamples:\n  bench status\n  bench status baselines/digits.toml\n  bench status results/digits"
+)
+@click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--results", help="Folder of run records. [that of FILE, runs, or PSEUDOBENCH_RESULTS]")
 def command(file: Path | None, results: str | None) -> None:
     """Show how many runs are done, running, failed, interrupted and missing, and about how long the rest takes.
 
-    With FILE, an experiment file: all runs that it asks for. Without: all runs that have a record, or that a
-    `bench run` on this folder asked for.
+    With FILE, an experiment file: all runs that it asks for. Without, or with a folder in its place: all runs that have
+    a record, or that a `bench run` on this folder asked for.
     """
     from pseudobench.analysis.run_facts import method_ranks
+    from pseudobench.errors import BenchError
     from pseudobench.execution.status import states
     from pseudobench.experiments.parsing import experiment_from, name_plugins, read_file
     from pseudobench.output import console
     from pseudobench.registry.components import installed
     from pseudobench.storage.records import Store
 
+    if file and os.path.isdir(file):
+        if results:
+            raise BenchError(f"{file} is a folder of records, and so is --results {results}; name one")
+        file, results = None, str(file)
     if file:
         name_plugins(file)
     experiment = experiment_from(read_file(file)) if file else None
     specs = experiment.specs(installed()[1]) if experiment else None
     folder = results_folder(results or (experiment.results if experiment else None))
     runs = states(Store(folder), specs)
-    if not file:  # records have the order of their names; `bench table` has that of the methods
-        ranks = method_ranks(installed()[1])
-        runs.sort(key=lambda run: (*run.group[:2], ranks.get(run.group[2], len(ranks)), run.group[2]))
+    ranks = method_ranks(installed()[1])  # the order of `bench table`
+    runs.sort(key=lambda run: (*run.group[:2], ranks.get(run.group[2], len(ranks)), run.group[2]))
     show_states(runs, folder)
     for run in runs:
         if run.state == "failed" and run.record is not None:

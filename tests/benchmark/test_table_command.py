@@ -111,7 +111,7 @@ def test_filters(bench, arguments, count):
     ("arguments", "message"),
     [
         (("--methods", "upps"), "no run record has the method 'upps'; there are: pl"),
-        (("--labels", "50"), "no run record has the labels '50'; there are: 100, 40"),
+        (("--labels", "50"), "no run record has the labels '50'; there are: 40, 100"),
         (("--where", "sede=1"), "no run record says anything of 'sede'; did you mean 'seed'?"),
         (("--where", "seed"), "'seed': a key and its values, such as labels=40,100 or ups.tau_p=0.8"),
         (("--where", "labels=100", "--where", "seed=1"), "none of 3 run records has all of: labels 100, seed 1"),

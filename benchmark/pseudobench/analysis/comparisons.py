@@ -123,4 +123,6 @@ def _why_nothing(baseline: Side, others: Sequence[Side], sides: Sequence[Sequenc
                     f"{names} were trained differently, so that their difference is not the methods' alone; to compare "
                     f"them all the same, say so: bench compare {one} {other}"
                 )
+    if baseline in others:
+        return f"{baseline.method} is named twice, and has no runs that differ in its settings"
     return f"{names} have no runs that differ in the method alone, with the same dataset, labels, backbone and preset"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pseudobench.analysis.run_facts import column_name, plain, policy, settings_of
+from pseudobench.base.text import in_order
 from pseudobench.contracts.parameters import suggest
 from pseudobench.errors import BenchError
 
@@ -60,7 +61,7 @@ def matching(records: Iterable[Record], where: Mapping[str, Sequence[str]]) -> I
             raise BenchError(f"no run record says anything of {key!r}{suggest(key, known)}")
         for value in values:
             if _normal(value) not in seen[key]:
-                there = ", ".join(sorted(seen[key].values()))
+                there = ", ".join(sorted(seen[key].values(), key=_by_value))
                 raise BenchError(f"no run record has the {key} {value!r}; there are: {there}")
     if count and not kept:
         asked = ", ".join(f"{key} {' or '.join(values)}" for key, values in where.items())
@@ -97,3 +98,11 @@ def _normal(text: str) -> str:
         return repr(float(text))
     except ValueError:
         return text.lower()
+
+
+def _by_value(text: str) -> tuple[bool, float, tuple[str | float, ...]]:
+    """A key that sorts numbers by their value, and words after them."""
+    try:
+        return False, float(text), ()
+    except ValueError:
+        return True, 0.0, in_order(text)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
 import click
 
 from pseudobench.cli.completing import names_of
 from pseudobench.cli.showing import filter_options, format_option, read_records, show_frame, show_grids, where_from
+from pseudobench.errors import BenchError
 from pseudobench.registry.components import installed
 
 _EXAMPLES = """\b
@@ -77,6 +79,10 @@ def command(
     if pivoted and format_ in ("csv", "json"):
         raise BenchError(f"--pivot is a table to look at; --format {format_} has a row for each comparison without it")
     _, registry = installed()
+    known = {entry.name for entry in registry.of("methods")}
+    for name in methods:
+        if name not in known and os.path.isdir(name):
+            raise BenchError(f"{name} is a folder; records are named by --results, and methods are compared")
     if metric is not None:
         pick_columns(registry, [metric])  # a misspelt name is refused before anything is read
     records = read_records(results, where_from(dataset, labels, where))

@@ -25,7 +25,7 @@ def command(*arguments):
     return [sys.executable, "-m", "pseudobench", *arguments]
 
 
-def in_terminal(width, *arguments, **environment):
+def in_terminal(width, *arguments, code=0, **environment):
     """What a command writes to a pseudo-terminal of so many columns, with its escape sequences."""
     main, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
@@ -44,7 +44,7 @@ def in_terminal(width, *arguments, **environment):
             break
         said += some
     os.close(main)
-    assert process.wait() == 0
+    assert process.wait() == code
     return said.decode().replace("\r\n", "\n")
 
 
@@ -93,6 +93,28 @@ def test_names_are_whole_in_tables_of_words():
     for plugin in plugins:
         for name in (plugin["plugin"], *plugin["components"]):
             assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", shown), name
+
+
+LINES = {
+    "show": (0, "show", "digits-40-ups-raps-s0", "--results", "results/first"),
+    "list": (0, "list", "ups-raps"),
+    "error": (2, "run", "--methods", "set-size+hard+ups"),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_lines_are_broken_between_words_and_in_a_pipe_nowhere(case):
+    """Also errors. What goes on below an indented line is indented as well."""
+    code, *arguments = LINES[case]
+    done = subprocess.run(command(*arguments), cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == code
+    whole = [line for line in (done.stdout + done.stderr).splitlines() if line[0] not in "┏┃┡│└"]
+    assert max(map(len, whole)) > 80
+    shown = ANSI.sub("", in_terminal(80, *arguments, code=code)).splitlines()
+    lines = [line for line in shown if line[0] not in "┏┃┡│└"]
+    assert max(map(len, lines)) <= 80
+    assert " ".join(" ".join(lines).split()) == " ".join(" ".join(whole).split())
+    assert (lines[-1][:2] == "  ") == (whole[-1][:2] == "  ")
 
 
 def test_colour_means_something_and_can_be_switched_off():

@@ -135,12 +135,12 @@ def _print_parameters(described: list[tuple[str, tuple[Parameter, ...], str, lis
     if as_json:
         show_json([_as_json(*each) for each in described])
         return
-    from pseudobench.output.console import say, show_table
+    from pseudobench.output.console import show_table, tell
 
     for title, found, text, lines in described:
-        say(f"{title}: {text}")
+        tell(f"{title}: {text}")
         for line in lines:
-            say(f"  {line}")
+            tell(line, indent=2)
         if found:
             rows = [[p.name, str(p.default), p.allowed, p.meaning] for p in found]
             show_table(["parameter", "default", "allowed", "meaning"], rows)

@@ -25,12 +25,12 @@ def command(run: str, results: str | None, as_json: bool) -> None:
     if as_json:
         show_json(record)
         return
-    console.say(f"{record['run_id']}: {record['status']}, {record['seconds']:.1f} s")
+    console.tell(f"{record['run_id']}: {record['status']}, {record['seconds']:.1f} s")
     if record["error"]:
         where = record["error"].get("where")
-        console.say(f"  {record['error']['message']}" + (f" ({where})" if where else ""))
+        console.tell(record["error"]["message"] + (f" ({where})" if where else ""), indent=2)
     for line in describe(record):
-        console.say(f"  {line}")
+        console.tell(line, indent=2)
     header = [
         "round",
         headline(record["rounds"][0])[0] if record["rounds"] else "accuracy",

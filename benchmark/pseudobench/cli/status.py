@@ -49,11 +49,11 @@ def command(file: Path | None, results: str | None) -> None:
     show_states(runs, folder)
     for run in runs:
         if run.state == "failed" and run.record is not None:
-            console.say(f"{run.run_id} failed: {run.record['error']['message']}")
+            console.tell(f"{run.run_id} failed: {run.record['error']['message']}")
         if run.state in ("running", "interrupted") and run.record is not None:
             rounds = max(len(run.record["rounds"]) - 1, 0)  # the first network is of none
-            console.say(f"{run.run_id} {run.state}, {counted(rounds, 'round')} done")
-    console.say(summary(runs))
+            console.tell(f"{run.run_id} {run.state}, {counted(rounds, 'round')} done")
+    console.tell(summary(runs))
 
 
 def show_states(runs: Sequence[State], folder: Path) -> None:

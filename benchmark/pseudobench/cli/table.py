@@ -151,7 +151,7 @@ def show_summary(
             console.tell(f"{column.name}: {column.description}", "dim")
         for run in shown:
             if not run.done:
-                console.say(f"  {run.run_id}: {run.status}{f': {run.error}' if run.error else ''}")
+                console.tell(f"{run.run_id}: {run.status}{f': {run.error}' if run.error else ''}", indent=2)
 
 
 def show_ranks(

@@ -46,7 +46,7 @@ def plain(text: str, style: str = "") -> Text:
 
 
 def say(text: str = "") -> None:
-    """A line of output."""
+    """A line of output to be copied, such as a path or a command: only the terminal itself breaks it."""
     out.print(plain(text), soft_wrap=True)
 
 
@@ -66,12 +66,18 @@ def fail(text: str) -> None:
 
 
 def _tell(word: str, style: str, text: str) -> None:
-    err.print(Text.assemble((word, style), " ", plain(shortened(" ".join(text.split())))), soft_wrap=True)
+    _put(err, Text.assemble((word, style), " ", plain(shortened(" ".join(text.split())))))
 
 
-def tell(text: str, style: str = "") -> None:
+def tell(text: str, style: str = "", indent: int = 0) -> None:
     """A paragraph of output: in a terminal broken between words."""
-    out.print(plain(text, style), soft_wrap=not out.is_terminal)
+    _put(out, plain(text, style), indent)
+
+
+def _put(console: Console, text: Text, indent: int = 0) -> None:
+    """Print a text, in a terminal broken between words; each line after so many spaces."""
+    for line in text.wrap(console, max(1, console.width - indent)) if console.is_terminal else [text]:
+        console.print(Text(" " * indent) + line, soft_wrap=True)
 
 
 def show_table(

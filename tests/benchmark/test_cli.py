@@ -57,6 +57,24 @@ def test_show_says_where_a_run_failed_if_it_is_known(bench, tmp_path):
         assert (shown.code, shown.out.splitlines()[1]) == (0, line)
 
 
+@pytest.mark.parametrize(
+    ("method", "heads"),
+    [
+        ("supervised", ["round", "accuracy", "nll", "ece"]),
+        ("pl", ["round", "accuracy", "nll", "ece", "positive", "right", "negative"]),
+        (
+            "ups-raps",
+            ["round", "accuracy", "nll", "ece", "positive", "right", "negative", "right", "coverage", "set size"],
+        ),
+    ],
+)
+def test_numbers_that_no_round_has_are_no_columns(bench, method, heads):
+    first = str(Path(__file__).parents[2] / "results" / "first")
+    shown = bench("show", f"digits-40-{method}-s0", "--results", first).out
+    (line,) = [line for line in shown.splitlines() if line.startswith("┃")]
+    assert [head.strip() for head in line.strip("┃").split("┃")] == heads
+
+
 def test_table_numbers_are_the_means_of_the_records(bench):
     bench("run", *SMOKE, "--quiet")
     accuracy = [

@@ -43,7 +43,9 @@ def command(run: str, results: str | None, as_json: bool) -> None:
         "coverage",
         "set size",
     ]
-    console.show_table(header, [row(each) for each in record["rounds"]], numbers_from=1)
+    rows = [row(each) for each in record["rounds"]]
+    held = [at for at in range(len(header)) if at < 2 or any(texts[at] != "–" for texts in rows)]
+    console.show_table([header[at] for at in held], [[texts[at] for at in held] for texts in rows], numbers_from=1)
 
 
 def describe(record: Mapping[str, Any]) -> list[str]:

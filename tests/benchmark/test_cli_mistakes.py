@@ -10,7 +10,15 @@ import pytest
     [
         (("--methods", "ups-rasp"), "there is no method 'ups-rasp'; did you mean 'ups-raps'?"),
         (("--dataset", "digit"), "there is no dataset 'digit'; did you mean 'digits'?"),
-        (("--labels", "5000"), "--labels 5000: digits has 1201 training samples"),
+        (("--labels", "5000"), "--labels 5000: digits has 1201 training samples; take at most 1160"),
+        (("--labels", "1201", "--methods", "pl"), "and 'pl' needs a pool; take at most 1160"),
+        (("--labels", "1200", "--validation", "--methods", "pl"), "digits has 961 training samples; take at most "),
+        (
+            ("--labels", "301", "--dataset", "digits-grid", "--methods", "pl"),
+            "digits-grid has 300 training samples; take at most 299",
+        ),
+        (("--labels", "1200", "--dry-run"), "the rarest class of digits has 116 samples; take at most 1160"),
+        (("--backbone", "resnet81", "--dry-run"), "there is no backbone 'resnet81'; did you mean"),
         (
             ("--labels", "55"),
             "not divisible by the 10 classes of digits, and every class gets equally many; take 50 or 60",
@@ -33,7 +41,10 @@ import pytest
         ),
         (("--labels", "1200", "--methods", "pl"), "the rarest class of digits has 116 samples; take at most 1160"),
         (("--labels", "10", "--methods", "ups-raps-held-out"), "or --calibration cross"),
-        (("--dataset", "cifar10", "--labels", "50000"), "all of cifar10 is labeled, and 'pl' needs a pool"),
+        (
+            ("--dataset", "cifar10", "--labels", "50000"),
+            "all of cifar10 is labeled, and 'pl' needs a pool; take at most 49990",
+        ),
         (("--backbone", "resnet81"), "there is no backbone 'resnet81'; did you mean"),
         (("--preset", "cpuu"), "'cpuu' is not one of 'smoke', 'cpu', 'paper'"),
         (("--calibration", "trian"), "'trian' is not one of 'held-out', 'train', 'cross'"),

@@ -217,7 +217,7 @@ def command(
         keep=keep,
     )
     if dry_run:
-        show_forecast(specs, config)
+        show_forecast(specs, config, registry)
         return 0
     listener = progress.listener(quiet)
     try:

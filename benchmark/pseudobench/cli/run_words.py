@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from pseudobench.registry.components import Registry
 
 
-def show_forecast(specs: Sequence[RunSpec], config: RunnerConfig) -> None:
-    """Print which runs there are, which are done, and about what the others take."""
+def show_forecast(specs: Sequence[RunSpec], config: RunnerConfig, registry: Registry) -> None:
+    """Print which runs there are, which are done, and about what the others take. Raises if one of these can't be."""
     from pseudobench.cli.status import show_states
+    from pseudobench.contracts.events import Listener
+    from pseudobench.execution.datasets import DatasetLoader
     from pseudobench.execution.forecast import forecast
     from pseudobench.execution.processes import automatic_jobs
     from pseudobench.execution.status import states
@@ -30,7 +32,10 @@ def show_forecast(specs: Sequence[RunSpec], config: RunnerConfig) -> None:
     store, jobs = Store(config.results), config.jobs or automatic_jobs(specs, config.device)
     cache = None if config.cache is None else Cache(config.cache)
     cost = forecast(specs, store, cache, force=config.force, jobs=jobs)
-    show_states(states(store, specs), config.results)
+    runs = states(store, specs)
+    waiting = [spec for spec, run in zip(specs, runs, strict=True) if config.force or run.state != "done"]
+    DatasetLoader(config, registry, cache, Listener()).check(waiting)
+    show_states(runs, config.results)
     left = cost.runs - cost.done
     verb = "is" if cost.done == 1 else "are"
     console.tell(f"{left} of {counted(cost.runs, 'run')} would be executed; {cost.done} {verb} done.")

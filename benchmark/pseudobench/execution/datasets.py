@@ -39,16 +39,19 @@ class DatasetLoader:
     _views: dict[tuple[Any, ...], Dataset] = field(default_factory=dict)
     _checked: set[tuple[Any, ...]] = field(default_factory=set)
 
+    def check(self, specs: Sequence[RunSpec]) -> None:
+        """Raise if a run can't be done, as far as that can be told without fetching data or making networks."""
+        self._check_backbones(specs)
+        present = {name: is_present(self.registry, name, self.config.data) for name in {each.dataset for each in specs}}
+        for spec in specs:
+            if present[spec.dataset]:
+                self._checked_original(spec)
+
     def load(self, specs: Sequence[RunSpec], device: torch.device, *, features: bool = True) -> dict[str, Dataset]:
         """The dataset of each run, by run id; without ``features``, with its images even where a backbone is frozen."""
-        for backbone in dict.fromkeys(backbone for spec in specs for backbone in spec.backbones):
-            check_backbone(self.registry, backbone)
+        self._check_backbones(specs)
         for spec in specs:
-            if spec.dataset not in self._originals:
-                self._originals[spec.dataset] = read_dataset(self.registry, spec.dataset, self.config.data)
-            original = self._originals[spec.dataset]
-            self._check_budget(spec, original)
-            _check_size(spec, original)
+            original = self._checked_original(spec)
             for backbone in spec.backbones:
                 self._check_network(replace(spec, backbone=backbone), original, device)
             view = (_view(spec), features)
@@ -56,6 +59,19 @@ class DatasetLoader:
                 seen = self._seen(spec, original, device) if features else original
                 self._views[view] = evaluated(spec, seen)
         return {spec.run_id: self._views[_view(spec), features] for spec in specs}
+
+    def _check_backbones(self, specs: Sequence[RunSpec]) -> None:
+        for backbone in dict.fromkeys(backbone for spec in specs for backbone in spec.backbones):
+            check_backbone(self.registry, backbone)
+
+    def _checked_original(self, spec: RunSpec) -> Dataset:
+        """The dataset, which has labels enough for the run, in images that are large enough."""
+        if spec.dataset not in self._originals:
+            self._originals[spec.dataset] = read_dataset(self.registry, spec.dataset, self.config.data)
+        original = self._originals[spec.dataset]
+        self._check_budget(spec, original)
+        _check_size(spec, original)
+        return original
 
     def _seen(self, spec: RunSpec, data: Dataset, device: torch.device) -> Dataset:
         """Images, or features of a frozen backbone."""
@@ -119,6 +135,14 @@ def _check_size(spec: RunSpec, data: Dataset) -> None:
             f"images of {height} x {width} pixels, as {spec.dataset} has, can't be shifted, which is part of "
             f"recipe.augment={augment}; --set recipe.augment=none trains on them as they are"
         )
+
+
+def is_present(registry: Registry, name: str, folder: Path) -> bool:
+    """Whether a dataset can be loaded without fetching anything; not if its plugin can't say."""
+    try:
+        return bool(registry.dataset(name).is_present(folder))
+    except Exception:  # of any plugin; loading it says why
+        return False
 
 
 def read_dataset(registry: Registry, name: str, folder: Path) -> Dataset:

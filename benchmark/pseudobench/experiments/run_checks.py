@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 
+from pseudobench.base.paths import data_folder
 from pseudobench.contracts.datasets import IMAGES, SINGLE, VECTORS
 from pseudobench.contracts.kinds import STAGE_KINDS
 from pseudobench.contracts.methods import Method
@@ -11,7 +14,7 @@ from pseudobench.contracts.parameters import Value, defaults, parameters
 from pseudobench.contracts.protocols import Backbone, DatasetSource
 from pseudobench.contracts.settings import Network
 from pseudobench.errors import BenchError
-from pseudobench.experiments.splits import VALIDATION_SHARE
+from pseudobench.experiments.splits import VALIDATION_SHARE, with_validation
 from pseudobench.registry.components import Registry
 
 
@@ -119,10 +122,13 @@ def check_labels(
     classes, size = source.classes, source.train_size
     if validation:
         size -= size // VALIDATION_SHARE
-    if labels > size:
-        raise BenchError(f"--labels {labels}: {source.name} has {size} training samples")
-    if labels == size and method.stages:
-        raise BenchError(f"--labels {labels}: all of {source.name} is labeled, and {method.name!r} needs a pool")
+    if labels > size or (labels == size and method.stages):
+        reason = f"all of {source.name} is labeled, and {method.name!r} needs a pool"
+        if labels > size:
+            reason = f"{source.name} has {size} training samples"
+        room = size - bool(method.stages)
+        most = f"; take at most {_most_labels(source, room, validation=validation)}" if balanced else ""
+        raise BenchError(f"--labels {labels}: {reason}{most}")
     if task_of(source) == SINGLE:
         _check_per_class(source, labels, balanced=balanced)
     if calibration and calibration["policy"] == "held-out":
@@ -135,6 +141,21 @@ def check_labels(
             )
     if calibration and calibration["policy"] == "cross" and int(calibration["folds"] or 0) > labels // 2:
         raise BenchError(f"calibration.folds={calibration['folds']}: at most half of the {labels} labels")
+
+
+def _most_labels(source: DatasetSource, room: int, *, validation: bool) -> int:
+    """The most labels, up to ``room``, of which every class gets equally many; the data is read if it is there."""
+    if task_of(source) != SINGLE:
+        return room
+    most = room - room % source.classes
+    folder = data_folder(None)
+    with suppress(Exception):  # of any plugin; a run says it
+        if source.is_present(folder):
+            data = source.load(folder)
+            counts = Counter((with_validation(data) if validation else data).strata)
+            if most < sum(counts.values()):  # all labels need not be equally many
+                most = min(most, min(counts.values()) * source.classes)
+    return most
 
 
 def _check_per_class(source: DatasetSource, labels: int, *, balanced: bool) -> None:

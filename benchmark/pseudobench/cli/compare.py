@@ -70,7 +70,6 @@ def command(
     """
     from pseudobench.analysis.comparisons import compare_records
     from pseudobench.analysis.run_facts import pick_columns
-    from pseudobench.errors import BenchError
     from pseudobench.output import console, formats
     from pseudobench.output.comparison_tables import comparison_grid, comparison_matrix
     from pseudobench.output.sentences import sentences

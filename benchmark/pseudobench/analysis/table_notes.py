@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pseudobench.analysis.arms import Arm
-from pseudobench.analysis.run_facts import POLICY
+from pseudobench.analysis.run_facts import POLICY, Place
 from pseudobench.analysis.verdicts import Verdict
 from pseudobench.contracts.parameters import Value
 
@@ -16,7 +16,7 @@ class Notes:
     """What a reader must know of a table's marks and runs."""
 
     marked: bool  # some column has a best tier
-    pairs: tuple[int, ...]  # numbers of pairs that were tested together
+    pairs: tuple[int, ...]  # how many were tested together in each place, in the column that most rows have
     untested: tuple[int, ...]  # numbers of seeds that were too few for a test
     several: bool  # rows of several places, each with its own best
     ceilings: tuple[str, ...]
@@ -42,7 +42,7 @@ def notes_on(arms: Sequence[Arm], verdicts: Sequence[Verdict], groups: Mapping[s
     runs = [run for arm in arms for run in arm.runs]
     return Notes(
         marked=any(verdict.best is not None for verdict in judged),
-        pairs=tuple(sorted({verdict.tests for verdict in judged if verdict.tested})),
+        pairs=_pairs(judged),
         untested=tuple(sorted({verdict.most_seeds for verdict in judged if not verdict.tested})),
         several=len({arm.place for arm in arms}) > 1,
         ceilings=_unique(arm.name for arm in arms if arm.ceiling),
@@ -59,6 +59,14 @@ def notes_on(arms: Sequence[Arm], verdicts: Sequence[Verdict], groups: Mapping[s
         hidden=len({arm.run_ids for verdict in judged for arm in verdict.arms} - {arm.run_ids for arm in arms}),
         untold=any(arm.untold for arm in arms),
     )
+
+
+def _pairs(verdicts: Sequence[Verdict]) -> tuple[int, ...]:
+    most: dict[Place, int] = {}
+    for verdict in verdicts:
+        place = verdict.arms[0].place
+        most[place] = max(most.get(place, 0), verdict.tests)
+    return tuple(sorted({count for count in most.values() if count}))
 
 
 def _incomplete(arms: Sequence[Arm], verdicts: Sequence[Verdict]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ import pytest
             ("--labels", "301", "--dataset", "digits-grid", "--methods", "pl"),
             "digits-grid has 300 training samples; take at most 299",
         ),
+        (("--json", "--dry-run"), "--json goes not with --dry-run"),
         (("--labels", "1200", "--dry-run"), "the rarest class of digits has 116 samples; take at most 1160"),
         (("--backbone", "resnet81", "--dry-run"), "there is no backbone 'resnet81'; did you mean"),
         (

@@ -24,7 +24,7 @@ def command(results: tuple[str, ...]) -> None:
         from pseudobench.storage.packing import loose_runs, pack_runs
         from pseudobench.storage.records import Store
 
-        found = [each for folder in results or (None,) for each in loose_runs(Store(results_folder(folder))).items()]
+        found = list(loose_runs(Store(results_folder(folder)) for folder in results or (None,)).items())
     if not found:
         console.say("nothing to pack: no finished run has a file of its own")
     packed = [pack_runs(folder, records) for folder, records in console.track(found, "packing")]

@@ -193,6 +193,8 @@ def command(
     experiment = experiment_from(from_file, {**flags, "set": parse_settings(settings)})
     specs = experiment.specs(registry)
 
+    if dry_run and as_json:
+        raise BenchError("--json goes not with --dry-run: its estimate is a text")
     if in_process and (jobs != "auto" or executor or timeout):
         raise BenchError("--in-process goes with none of --jobs, --executor and --timeout: runs have no other process")
     if timeout is not None and executor not in (None, Processes.name):

@@ -31,13 +31,13 @@ class Packed:
     after: int
 
 
-def loose_runs(store: Store) -> dict[Path, list[Mapping[str, Any]]]:
-    """The finished records below a folder that are files, by the folder that they lie in.
+def loose_runs(stores: Iterable[Store]) -> dict[Path, list[Mapping[str, Any]]]:
+    """The finished records below folders that are files, each once, by the folder that they lie in.
 
     Runs whose logits were kept stay as they are, and so does a run that a process is at.
     """
     found: dict[Path, list[Mapping[str, Any]]] = {}
-    for path, record in record_files([store]):
+    for path, record in record_files(stores):
         done = record["status"] == "done" and not record.get("logits")
         if done and path.exists() and not Store(path.parent).is_claimed(record["run_id"]):
             found.setdefault(path.parent, []).append(record)

@@ -71,6 +71,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     with suppress(OSError, ValueError, RecursionError, TypeError, KeyError):
         if instead_of_file(path) is None:
             plan = json.loads(path.read_text(encoding="utf-8"))
-            if all(len(run) == 5 and isinstance(run[1], str) for run in plan["runs"]) and "written" in plan:
+            texts = all(len(run) == 5 and isinstance(run[0], str) and isinstance(run[1], str) for run in plan["runs"])
+            if texts and "written" in plan:
                 return dict(plan)
     return None

@@ -91,7 +91,7 @@ for (const box of $(".legend input")) {
   });
 }
 
-// On paper: all tables, and every chart of the summary.
+// On paper every section is open.
 addEventListener("beforeprint", () => {
   for (const section of $("details.section")) section.open = true;
 });

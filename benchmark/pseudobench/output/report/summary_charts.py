@@ -132,7 +132,7 @@ def ranks(ranking: Ranking, theme: Theme) -> Spec:
         marks("point", dot, filled=True, size=70, opacity=1, color=theme.palette[2]),
         others={"groups": bars},
         width=WIDTH,
-        height=20 * len(order),
+        height=row_height([*rows, *(name for _, name in found)], 20),
     )
 
 
